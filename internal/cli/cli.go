@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/stratalog/strata/fsio"
+)
+
+// The exit statuses of the command.
+const (
+	ExitOK          = 0   // done
+	ExitFailed      = 1   // the operation failed: the system, or unreadable input
+	ExitUsage       = 2   // wrong arguments
+	ExitProblems    = 3   // done, and what was looked at is damaged
+	ExitInUse       = 4   // the directory is in use by somebody else
+	ExitInterrupted = 130 // an interrupt came
+)
+
+// errProblems says that a verb did its work and met damage, which it has told of.
+var errProblems = errors.New("problems found")
+
+// usageError is an error of the command line: its text says what to do.
+type usageError struct{ text string }
+
+// Error is the text.
+func (e *usageError) Error() string { return e.text }
+
+// usagef makes a usageError.
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// env is what the verbs of one run have of the world.
+type env struct {
+	in   io.Reader
+	out  *bufio.Writer // flushed when the verb has ended
+	errs io.Writer
+}
+
+// notice tells something on standard error, as a line of its own.
+func (e *env) notice(format string, args ...any) {
+	// Notices and data keep their order where both go to one terminal. Where they cannot be written there
+	// is nobody to tell.
+	_ = e.out.Flush()
+	fmt.Fprintf(e.errs, "strata: "+format+"\n", args...)
+}
+
+// Main runs the command line args, without the program's name, and returns its exit status.
+func Main(args []string, in io.Reader, out, errs io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	e := &env{in: in, out: bufio.NewWriterSize(out, 64<<10), errs: errs}
+	root := newRoot(e)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if flushed := e.out.Flush(); err == nil || errors.Is(err, errProblems) && flushed != nil {
+		err = flushed
+	}
+	return e.status(ctx, err)
+}
+
+// status tells err on standard error, if it is one to tell, and returns the exit status for it.
+func (e *env) status(ctx context.Context, err error) int {
+	var usage *usageError
+	switch {
+	case err == nil, errors.Is(err, syscall.EPIPE):
+		return ExitOK
+	case errors.Is(err, errProblems):
+		return ExitProblems
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return ExitInterrupted
+	case errors.As(err, &usage):
+		e.notice("%s", usage.text)
+		return ExitUsage
+	case errors.Is(err, fsio.ErrLocked):
+		e.notice("%v", err)
+		return ExitInUse
+	}
+	e.notice("%v", err)
+	return ExitFailed
+}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// newRoot is the command with all its verbs.
+func newRoot(e *env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "strata",
+		Short: "Read, check and write Apache Kafka log directories",
+		Long: "strata reads, checks and writes Apache Kafka log directories, without a JVM.\n\n" +
+			"Verbs that read take no lock and write nothing: they may be used on a running broker's directory.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return usagef("unknown verb %q: strata --help lists the verbs", args[0])
+		},
+		Args: cobra.ArbitraryArgs,
+	}
+	root.SetIn(e.in)
+	root.SetOut(e.out)
+	root.SetErr(e.errs)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%v: %s --help lists the flags", err, cmd.CommandPath())
+	})
+	root.AddCommand(newVersion(e))
+	return root
+}
+
+// takes makes an argument check out of how many a verb takes, with a text that says what to give it.
+func takes(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || most >= 0 && len(args) > most {
+			return usagef("%s takes %s: %s", cmd.Name(), what, cmd.UseLine())
+		}
+		return nil
+	}
+}
