@@ -28,7 +28,9 @@ func (s *State) Analyze(r Rules) *Analysis { panic("skeleton") }
 
 // Replay is Analyze, Add and Commit of one batch FromLeader, and SetEnd behind it: what a recovery does with
 // each batch that it reads.
-func (s *State) Replay(dst []index.AbortedTxn, b Batch) ([]index.AbortedTxn, error) { panic("skeleton") }
+func (s *State) Replay(dst []index.AbortedTxn, b Batch) ([]index.AbortedTxn, error) {
+	panic("skeleton")
+}
 
 // End is the offset up to which the producers are known.
 func (s *State) End() int64 { panic("skeleton") }
