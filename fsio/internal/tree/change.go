@@ -1,0 +1,205 @@
+package tree
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+
+	"github.com/stratalog/strata/fsio"
+)
+
+// umask is what of a mode nobody gets who did not ask for it: the customary one.
+const umask = 0o022
+
+// OpenFile is fsio.FS's.
+func (t *Tree) OpenFile(name string, flag int, perm fs.FileMode) (fsio.File, error) {
+	n, made, err := t.open(name, flag, perm)
+	if err != nil {
+		return nil, pathError("open", name, err)
+	}
+	f := &file{tree: t, node: n, name: name, writable: flag&os.O_RDWR != 0}
+	if flag&os.O_TRUNC != 0 && !made {
+		if err := f.Truncate(0); err != nil {
+			return nil, pathError("open", name, joinClose(cause(err), f))
+		}
+	}
+	return f, nil
+}
+
+// open finds or makes the file name, and counts a user of it.
+func (t *Tree) open(name string, flag int, perm fs.FileMode) (n *node, made bool, err error) {
+	if err := CheckName(name); err != nil {
+		return nil, false, err
+	}
+	if err := checkFlag(flag); err != nil {
+		return nil, false, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at, err := t.find(name)
+	if err != nil {
+		return nil, false, err
+	}
+	create := flag&os.O_CREATE != 0
+	switch {
+	case at.node == nil && !create:
+		return nil, false, fs.ErrNotExist
+	case at.node == nil:
+		made = true
+		at, err = t.create(at, perm)
+	case at.node.mode.IsDir():
+		err = syscall.EISDIR
+	case create && flag&os.O_EXCL != 0:
+		err = fs.ErrExist
+	}
+	if err == nil {
+		err = t.use(at, flag&os.O_RDWR != 0)
+	}
+	return at.node, made, err
+}
+
+// create makes an empty file where nothing is.
+func (t *Tree) create(at spot, perm fs.FileMode) (spot, error) {
+	n := &node{inode: t.nextInode(), mode: perm.Perm() &^ umask, mtime: t.o.Now()}
+	made := at
+	made.node = n
+	if err := t.volume.Create(made.place(), perm.Perm()); err != nil {
+		return at, err
+	}
+	t.link(made, n)
+	return made, nil
+}
+
+// Rename is fsio.FS's.
+func (t *Tree) Rename(oldname, newname string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return pathError("rename", oldname, t.rename(oldname, newname))
+}
+
+func (t *Tree) rename(oldname, newname string) error {
+	from, err := t.find(oldname)
+	if err != nil {
+		return err
+	}
+	to, err := t.find(newname)
+	if err != nil {
+		return err
+	}
+	if from.node == nil {
+		return fs.ErrNotExist
+	}
+	if oldname == newname {
+		return nil
+	}
+	if from.node.mode.IsDir() && below(newname, oldname) {
+		return fs.ErrInvalid
+	}
+	if to.node != nil {
+		if err := t.replaceable(from, to); err != nil {
+			return err
+		}
+	}
+	if err := t.volume.Rename(from.place(), to.place()); err != nil {
+		return err
+	}
+	n := from.node
+	if to.node != nil {
+		t.unlink(to)
+	}
+	t.link(to, n)
+	t.unlink(from)
+	return nil
+}
+
+// replaceable is nil where what is at to may give way to what is at from.
+func (t *Tree) replaceable(from, to spot) error {
+	isDir := from.node.mode.IsDir()
+	switch {
+	case !isDir && to.node.mode.IsDir():
+		return syscall.EISDIR
+	case isDir && !to.node.mode.IsDir():
+		return syscall.ENOTDIR
+	case !isDir:
+		return nil
+	}
+	if err := t.load(to); err != nil {
+		return err
+	}
+	if len(to.node.entries) > 0 {
+		return syscall.ENOTEMPTY
+	}
+	return nil
+}
+
+// below reports whether name lies in the directory dir, at any depth.
+func below(name, dir string) bool { return dir == "." || strings.HasPrefix(name, dir+"/") }
+
+// Remove is fsio.FS's.
+func (t *Tree) Remove(name string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return pathError("remove", name, t.remove(name))
+}
+
+func (t *Tree) remove(name string) error {
+	at, err := t.existing(name)
+	if err != nil {
+		return err
+	}
+	if at.node == t.root {
+		return fs.ErrInvalid
+	}
+	if at.node.mode.IsDir() {
+		if err := t.load(at); err != nil {
+			return err
+		}
+		if len(at.node.entries) > 0 {
+			return syscall.ENOTEMPTY
+		}
+	}
+	if err := t.volume.Remove(at.place()); err != nil {
+		return err
+	}
+	t.unlink(at)
+	return nil
+}
+
+// MkdirAll is fsio.FS's.
+func (t *Tree) MkdirAll(dir string, perm fs.FileMode) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return pathError("mkdir", dir, t.mkdirAll(dir, perm))
+}
+
+func (t *Tree) mkdirAll(dir string, perm fs.FileMode) error {
+	if err := CheckName(dir); err != nil {
+		return err
+	}
+	if dir == "." {
+		return nil
+	}
+	if err := t.mkdirAll(path.Dir(dir), perm); err != nil {
+		return err
+	}
+	at, err := t.find(dir)
+	if err != nil {
+		return err
+	}
+	if at.node != nil {
+		if !at.node.mode.IsDir() {
+			return syscall.ENOTDIR
+		}
+		return nil
+	}
+	at.node = &node{
+		inode: t.nextInode(), mode: fs.ModeDir | perm.Perm()&^umask, mtime: t.o.Now(), entries: map[string]*node{},
+	}
+	if err := t.volume.Mkdir(at.place(), perm.Perm()); err != nil {
+		return err
+	}
+	t.link(at, at.node)
+	return nil
+}
