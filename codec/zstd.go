@@ -112,12 +112,13 @@ func (c *zstdCompressor) decode(dst, src []byte, room int) (out []byte, n int, e
 	}
 	defer c.decoders.Put(decoder)
 	out = dst
-	if room += zstdSlackBytes; cap(dst)-len(dst) < room {
-		out = make([]byte, len(dst), len(dst)+room)
+	if cap(dst)-len(dst) < room {
+		out = make([]byte, len(dst), len(dst)+room+zstdSlackBytes)
 		copy(out, dst)
 	}
 	// The library is given an empty slice, and not out, since behind other bytes it unpacks aside and copies.
-	unpacked, err := decoder.DecodeAll(src, out[len(out):len(out):len(out)+room])
+	end := min(len(out)+room+zstdSlackBytes, cap(out))
+	unpacked, err := decoder.DecodeAll(src, out[len(out):len(out):end])
 	if err != nil {
 		return nil, len(unpacked), err
 	}
@@ -130,9 +131,13 @@ func zstdShortOfRoom(err error, n, room int) bool {
 	return errors.Is(err, zstd.ErrDecoderSizeExceeded) || err != nil && room-n < zstdBlockBytes
 }
 
-// zstdRoom is the room for the first attempt: what the caller has, or what is usual.
+// zstdRoom is the room for the first attempt: the caller's where it is likely to do, or what mostly does.
 func zstdRoom(src []byte, extent zstdExtent, limit, free int) (int, error) {
-	room := min(extent.bound(limit), max(free-zstdSlackBytes, 8*min(len(src), math.MaxInt/8)))
+	size := min(len(src), math.MaxInt/8)
+	if free < min(2*size, limit) {
+		free = 8 * size
+	}
+	room := min(extent.bound(limit), free)
 	if int64(room) < extent.most && room > zstdTryBytes {
 		return zstdCount(src, extent, limit)
 	}
