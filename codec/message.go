@@ -210,10 +210,8 @@ func (k *kafka) planMessages(h *Header, recs []Record) error {
 		return fmt.Errorf("producer %d in magic %d: %w", h.ProducerID, h.Magic, ErrFormat)
 	case h.Attributes.Compression() == Zstd:
 		return fmt.Errorf("zstd in magic %d: %w", h.Magic, ErrFormat)
-	case h.BaseOffset < 0:
-		return fmt.Errorf("base offset %d: %w", h.BaseOffset, ErrInvalid)
 	}
-	last := h.BaseOffset - 1
+	last := max(h.BaseOffset, 0) - 1 // of a wrapper it is NoOffset
 	for i := range recs {
 		r := &recs[i]
 		switch {

@@ -1,0 +1,173 @@
+package codec
+
+import (
+	"fmt"
+	"math"
+)
+
+var (
+	_ Validator = (*kafka)(nil)
+	_ source    = (*kafka)(nil)
+)
+
+// Validate implements Validator.
+func (k *kafka) Validate(dst, batches []byte, r Rules) (Validated, error) {
+	if v, ok := k.validateQuick(batches, &r); ok {
+		return v, nil
+	}
+	return validate(k, dst, batches, r)
+}
+
+// validateQuick is Validate for what most appends are: one good batch of magic 2 that stays as it is. It
+// builds no Record. With ok false nothing has been changed, and validate must say what is to be done.
+func (k *kafka) validateQuick(batches []byte, r *Rules) (v Validated, ok bool) {
+	var h Header
+	if k.whole(&h, batches) != nil || h.Magic != 2 || r.Magic != 2 {
+		return v, false
+	}
+	compression := h.Attributes.Compression()
+	if r.Recompress && r.Compression != compression && !(compression == None && h.Attributes.Control()) {
+		return v, false
+	}
+	offsets := h.LastOffset - h.BaseOffset + 1
+	if h.Count <= 0 || int64(h.Count) != offsets || compression != None && h.BaseOffset != 0 ||
+		checkBatch(r, &h, 2) != nil || verifyBatch(&h, batches) != nil {
+		return v, false
+	}
+	section, done, err := k.section(&h, batches)
+	if err != nil {
+		return v, false
+	}
+	newest, ok := r.walk(&h, section)
+	done()
+	if !ok {
+		return v, false
+	}
+	last := r.Offset + offsets - 1
+	if err := restampBatch(&h, batches, r.stamp(last, newest)); err != nil {
+		return v, false
+	}
+	v = Validated{Batches: batches, InPlace: true, Records: h.Count, LastOffset: last, MaxTimestamp: newest, MaxTimestampOffset: last}
+	r.dateInPlace(&v, compression)
+	return v, true
+}
+
+// walk checks the records of a batch of magic 2 whose offsets must have no gap. ok is false if any of them
+// breaks a rule.
+func (r *Rules) walk(h *Header, section []byte) (newest int64, ok bool) {
+	oldest := int64(math.MaxInt64)
+	newest = math.MinInt64
+	keyBytes := 0 // −1 as soon as one is null
+	var s shape
+	for i := range h.Count {
+		if s.read(section, s.end) != nil || s.offset != int64(i) {
+			return 0, false
+		}
+		timestamp := h.BaseTimestamp + s.timestamp
+		oldest, newest = min(oldest, timestamp), max(newest, timestamp)
+		keyBytes = min(keyBytes, s.keyBytes)
+	}
+	switch {
+	case s.end != len(section), r.NeedKey && keyBytes < 0:
+		return 0, false
+	case h.Attributes.LogAppendTime(), oldest < 0: // rare, and the rules differ for records without a time
+		return 0, false
+	case !r.LogAppendTime && (r.farOff(oldest) || r.farOff(newest)):
+		return 0, false
+	}
+	return newest, true
+}
+
+// checksum implements source. Fields out of their range are left to the rules, which call them invalid.
+func (k *kafka) checksum(b *Batch) error {
+	if b.Magic == 2 {
+		return verifyChecksum(&b.Header, b.Bytes)
+	}
+	return verifyMessageChecksum(&b.Header, b.Bytes)
+}
+
+// read implements source.
+func (k *kafka) read(entries []entry, b *Batch) (longer []entry, done func(), err error) {
+	switch {
+	case b.Magic == 2:
+		return k.readBatch(entries, b)
+	case b.Attributes.Compression() != None:
+		return k.readWrapper(entries, b)
+	}
+	key, value, err := messageParts(b.Magic, b.Bytes)
+	if err != nil {
+		return entries, nil, invalid(err)
+	}
+	r := Record{Offset: b.LastOffset, Timestamp: b.MaxTimestamp, Key: key, Value: value}
+	return append(entries, entry{Record: r}), func() {}, nil
+}
+
+// readBatch is read for magic 2. Other than Records it does not mind which offsets the records have.
+func (k *kafka) readBatch(entries []entry, b *Batch) (longer []entry, done func(), err error) {
+	if b.Count < 0 || b.LastOffset < b.BaseOffset {
+		return entries, nil, fmt.Errorf("%d records in the offsets %d to %d: %w", b.Count, b.BaseOffset, b.LastOffset, ErrInvalid)
+	}
+	section, done, err := k.section(&b.Header, b.Bytes)
+	if err != nil {
+		return entries, nil, err
+	}
+	var s shape
+	for i := range b.Count {
+		if err := s.read(section, s.end); err != nil {
+			done()
+			return entries, nil, invalid(fmt.Errorf("record %d of %d: %w", i, b.Count, err))
+		}
+		r := Record{
+			Offset:    b.BaseOffset + s.offset,
+			Timestamp: b.BaseTimestamp + s.timestamp,
+			Key:       part(section, s.key, s.keyBytes),
+			Value:     part(section, s.value, s.valueBytes),
+		}
+		if b.Attributes.LogAppendTime() {
+			r.Timestamp = b.MaxTimestamp
+		}
+		if s.headerCount > 0 {
+			r.Headers = readHeaders(nil, section, &s)
+		}
+		entries = append(entries, entry{Record: r})
+	}
+	if s.end != len(section) {
+		done()
+		return entries, nil, fmt.Errorf("%d bytes behind %d records: %w", len(section)-s.end, b.Count, ErrInvalid)
+	}
+	return entries, done, nil
+}
+
+// readWrapper is read for wrappers of magic 0 and 1.
+func (k *kafka) readWrapper(entries []entry, b *Batch) (longer []entry, done func(), err error) {
+	inner, done, err := k.unwrap(&b.Header, b.Bytes)
+	if err != nil {
+		return entries, nil, err
+	}
+	base, err := wrapperBase(&b.Header, inner)
+	if err != nil {
+		done()
+		return entries, nil, invalid(err)
+	}
+	for i := range inner {
+		w := &inner[i]
+		e := entry{Record: wrappedRecord(&b.Header, w, base)}
+		switch {
+		case w.Attributes.Compression() != None:
+			e.flaw = fmt.Errorf("wrapper in a wrapper: %w", ErrInvalid)
+		case w.Magic != b.Magic:
+			e.flaw = fmt.Errorf("magic %d in a wrapper of magic %d: %w", w.Magic, b.Magic, ErrInvalid)
+		default:
+			err = verifyMessageChecksum(&w.Header, w.message)
+		}
+		if err != nil {
+			done()
+			return entries, nil, fmt.Errorf("message %d in a wrapper: %w", i, err)
+		}
+		entries = append(entries, e)
+	}
+	return entries, done, nil
+}
+
+// invalid is err, which says that records cannot be read, with the class that Kafka gives it in an append.
+func invalid(err error) error { return fmt.Errorf("%s: %w", err.Error(), ErrInvalid) }
