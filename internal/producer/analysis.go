@@ -1,13 +1,53 @@
 package producer
 
 import (
+	"fmt"
+	"io/fs"
+	"math"
+
+	"github.com/stratalog/strata/codec"
 	"github.com/stratalog/strata/index"
 	"github.com/stratalog/strata/segment"
 )
 
+// keptUpdates is how many producers of one append an Analysis keeps the memory for.
+const keptUpdates = 1024
+
 // Analysis is what an append would do to a State. It changes nothing until Commit, and is valid until the
 // State changes, or the next Analyze, which uses its memory.
-type Analysis struct{}
+type Analysis struct {
+	state     *State
+	rules     Rules
+	updates   []update
+	at        map[int64]int // of a producer in updates
+	started   []txn
+	completed []completed
+}
+
+// update is what an append would do to one producer.
+type update struct {
+	id       int64
+	current  *entry        // as the State has it; &unknown where it has not
+	verify   *verification // that was begun for it
+	verified bool          // by a batch of this append: the verification is over
+	next     entry         // what the producer will be; of its batches only those of this append
+}
+
+// completed is a transaction that a marker ends.
+type completed struct {
+	txn
+	aborted bool
+}
+
+// reset prepares a for the next append.
+func (a *Analysis) reset(s *State, r Rules) {
+	if a.at == nil || len(a.updates) > keptUpdates {
+		*a = Analysis{at: make(map[int64]int)}
+	}
+	clear(a.at)
+	a.state, a.rules = s, r
+	a.updates, a.started, a.completed = a.updates[:0], a.started[:0], a.completed[:0]
+}
 
 // Add adds the next batch of the append. Batches without producer are passed over.
 //
@@ -18,10 +58,207 @@ type Analysis struct{}
 //     its producer is open, ErrInvalidTxnState.
 //   - A marker without TxnVersion is fs.ErrInvalid, unless it is FromLeader.
 func (a *Analysis) Add(b Batch) (dup segment.ProducerBatch, duplicate bool, err error) {
-	panic("skeleton")
+	h := &b.Header
+	if h.ProducerID < 0 {
+		return segment.ProducerBatch{}, false, nil
+	}
+	u := a.update(h.ProducerID)
+	if a.rules.Origin == FromClient {
+		if found, ok := u.current.find(h); ok {
+			return found.export(), true, nil
+		}
+	}
+	if !a.verified(u, h) {
+		return segment.ProducerBatch{}, false, fmt.Errorf(
+			"producer %d at offset %d: not part of a verified transaction: %w", u.id, h.BaseOffset, ErrInvalidTxnState)
+	}
+	if h.Attributes.Control() {
+		err = a.end(u, &b)
+	} else {
+		err = a.data(u, h)
+	}
+	u.verified = u.verified || h.Attributes.Transactional()
+	return segment.ProducerBatch{}, false, err
+}
+
+// update is the update of the producer. It is good until the next one is made.
+func (a *Analysis) update(id int64) *update {
+	i, ok := a.at[id]
+	if !ok {
+		i = len(a.updates)
+		a.at[id] = i
+		a.updates = append(a.updates, update{id: id, current: &unknown, verify: a.state.verifying[id]})
+		u := &a.updates[i]
+		if e := a.state.producers[id]; e != nil {
+			u.current = e
+		}
+		u.next = *u.current
+		u.next.n = 0
+	}
+	return &a.updates[i]
+}
+
+// verified reports whether a batch may be appended as far as verification goes: it is not the first data of
+// a transaction, or the guard is that of the verification begun for it.
+func (a *Analysis) verified(u *update, h *codec.Header) bool {
+	asked := a.state.options.VerifyTxns && (a.rules.Origin == FromClient || a.rules.Origin == FromCoordinator)
+	data := h.Attributes.Transactional() && !h.Attributes.Control()
+	if !asked || !data || u.current.inTxn(h.ProducerEpoch) {
+		return true
+	}
+	return a.rules.Guard != 0 && u.verify != nil && !u.verified && u.verify.guard == a.rules.Guard
+}
+
+// data adds a batch of data.
+func (a *Analysis) data(u *update, h *codec.Header) error {
+	if h.ProducerEpoch < u.next.epoch && a.rules.Origin != FromLeader {
+		return u.fenced(h)
+	}
+	if a.rules.Origin == FromClient {
+		if err := u.checkSequence(h); err != nil {
+			return err
+		}
+	}
+	u.next.setEpoch(h.ProducerEpoch)
+	u.next.add(batch{
+		lastOffset: h.LastOffset, timestamp: h.MaxTimestamp,
+		lastSeq: h.LastSequence(), delta: int32(h.LastOffset - h.BaseOffset),
+	})
+	u.next.lastTimestamp = h.MaxTimestamp
+	open, transactional := u.next.txnFirst != codec.NoOffset, h.Attributes.Transactional()
+	if open && !transactional {
+		return fmt.Errorf("producer %d at offset %d: batch without transaction while one is open: %w",
+			u.id, h.BaseOffset, ErrInvalidTxnState)
+	}
+	if !open && transactional {
+		u.next.txnFirst = h.BaseOffset
+		a.started = append(a.started, txn{first: h.BaseOffset, last: codec.NoOffset, producer: u.id})
+	}
+	return nil
+}
+
+// checkSequence checks that no batch is missing before one of a client.
+func (u *update) checkSequence(h *codec.Header) error {
+	first := h.BaseSequence
+	if u.verify != nil && first > u.verify.sequence {
+		return u.gap(h, "above %d, which its verification began with", u.verify.sequence)
+	}
+	if h.ProducerEpoch != u.next.epoch {
+		switch {
+		case first == 0:
+			return nil
+		case u.next.epoch != codec.NoProducerEpoch:
+			return u.gap(h, "a new epoch begins with 0")
+		case u.verify != nil && u.verify.epochRises:
+			return u.gap(h, "a producer whose epoch rises with each transaction begins with 0")
+		}
+		return nil // what was known of it may be gone with old segments: it may begin anywhere
+	}
+	last := codec.NoSequence
+	switch {
+	case u.next.n > 0:
+		last = u.next.lastSeq()
+	case h.ProducerEpoch == u.current.epoch:
+		last = u.current.lastSeq()
+	}
+	follows := int64(first) == int64(last)+1 || first == 0 && last == math.MaxInt32
+	if u.current.epoch != codec.NoProducerEpoch && !follows {
+		return u.gap(h, "the last was %d", last)
+	}
+	return nil
+}
+
+// gap is ErrOutOfOrderSequence.
+func (u *update) gap(h *codec.Header, format string, args ...any) error {
+	return fmt.Errorf("producer %d at offset %d: epoch %d, sequence %d: %s: %w",
+		u.id, h.BaseOffset, h.ProducerEpoch, h.BaseSequence, fmt.Sprintf(format, args...), ErrOutOfOrderSequence)
+}
+
+// fenced is ErrFenced.
+func (u *update) fenced(h *codec.Header) error {
+	return fmt.Errorf("producer %d at offset %d: epoch %d after %d: %w",
+		u.id, h.BaseOffset, h.ProducerEpoch, u.next.epoch, ErrFenced)
+}
+
+// end adds a control batch. One that compaction has emptied says nothing: all of its transaction is gone.
+func (a *Analysis) end(u *update, b *Batch) error {
+	h, m := &b.Header, b.Marker
+	if m == nil {
+		return nil
+	}
+	if a.rules.Origin != FromLeader {
+		if err := a.checkMarker(u, h, m); err != nil {
+			return err
+		}
+	}
+	// A marker without data before it leaves no trace in the transaction index.
+	if u.next.txnFirst != codec.NoOffset {
+		a.completed = append(a.completed, completed{
+			txn:     txn{first: u.next.txnFirst, last: h.BaseOffset, producer: u.id},
+			aborted: !m.Commit,
+		})
+	}
+	u.next.setEpoch(h.ProducerEpoch)
+	u.next.coordinatorEpoch = m.CoordinatorEpoch
+	u.next.lastTimestamp = m.Timestamp
+	u.next.txnFirst = codec.NoOffset
+	return nil
+}
+
+// checkMarker checks a marker that a coordinator sent.
+func (a *Analysis) checkMarker(u *update, h *codec.Header, m *Marker) error {
+	over := h.ProducerEpoch < u.next.epoch
+	switch a.rules.TxnVersion {
+	case TxnNone:
+		return fmt.Errorf("producer %d at offset %d: marker without transaction version: %w",
+			u.id, h.BaseOffset, fs.ErrInvalid)
+	case TxnV2: // the marker raises the epoch; the same again is a retry, once the transaction is over
+		over = over || h.ProducerEpoch == u.next.epoch && u.next.txnFirst != codec.NoOffset
+	case TxnV0, TxnV1:
+	}
+	if over {
+		return u.fenced(h)
+	}
+	if m.CoordinatorEpoch < u.next.coordinatorEpoch {
+		return fmt.Errorf("producer %d at offset %d: marker of coordinator epoch %d after %d: %w",
+			u.id, h.BaseOffset, m.CoordinatorEpoch, u.next.coordinatorEpoch, ErrCoordinatorFenced)
+	}
+	return nil
 }
 
 // Commit makes the change, once the batches are written, and appends to dst the transactions that were
 // aborted, with the last stable offset that each entry of the transaction index holds, in the order of their
 // markers.
-func (a *Analysis) Commit(dst []index.AbortedTxn) []index.AbortedTxn { panic("skeleton") }
+func (a *Analysis) Commit(dst []index.AbortedTxn) []index.AbortedTxn {
+	s := a.state
+	for i := range a.updates {
+		u := &a.updates[i]
+		if u.verified {
+			delete(s.verifying, u.id)
+		}
+		if e := s.producers[u.id]; e != nil {
+			e.merge(&u.next)
+		} else {
+			e := u.next
+			s.producers[u.id] = &e
+		}
+	}
+	for _, x := range a.started {
+		s.open.put(x)
+	}
+	// Only now, as in Kafka: what the append began behind a marker counts for its last stable offset.
+	for _, c := range a.completed {
+		if c.aborted {
+			stable, ok := s.open.firstOfOthers(c.producer)
+			if !ok {
+				stable = c.last + 1
+			}
+			dst = append(dst, index.AbortedTxn{
+				ProducerID: c.producer, FirstOffset: c.first, LastOffset: c.last, StableOffset: stable,
+			})
+		}
+		s.open.take(c.first)
+		s.decided.put(c.txn)
+	}
+	return dst
+}

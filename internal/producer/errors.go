@@ -1,6 +1,10 @@
 package producer
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/stratalog/strata/internal/checkpoint"
+)
 
 // What the rules refuse. An error of Analysis.Add has one of them inside, or is fs.ErrInvalid.
 var (
@@ -15,4 +19,4 @@ var (
 )
 
 // ErrCorrupt says that a snapshot is not what was written.
-var ErrCorrupt = errors.New("producer: corrupt snapshot")
+var ErrCorrupt = checkpoint.ErrCorrupt

@@ -1,6 +1,15 @@
 package producer
 
-// Replayer yields the batches of a segment.
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stratalog/strata/codec"
+)
+
+// Replayer calls add for each batch of the segment with the given base offset whose last offset lies in
+// [from, end), in order. It returns add's error.
 type Replayer func(base, from, end int64, add func(b Batch) error) error
 
 // Rebuild says how to bring a State to the end of a log.
@@ -9,15 +18,11 @@ type Rebuild struct {
 	Bases      []int64 // the base offsets of all segments, rising
 	Now        int64
 
-	// Clean says that the log was closed cleanly. Without any snapshot it then has no producers, as in
-	// Kafka: nothing is replayed, and snapshots without entries are written.
+	// Clean says that the log was closed cleanly, or that its format knows no producers. Without any
+	// snapshot it then has none, as in Kafka: nothing is replayed, and snapshots without entries are
+	// written.
 	Clean bool
 
-	// Legacy says that the log's format knows no producers: as Clean without snapshots.
-	Legacy bool
-
-	// Replay calls add for each batch of the segment with the given base offset that has records at from or
-	// above, up to, and without, the one that end lies in or before. It returns add's error.
 	Replay Replayer
 }
 
@@ -27,9 +32,102 @@ type Rebuild struct {
 //
 // After loading, the State has to be new, RemoveStraySnapshots comes first; after a truncation it is called
 // as it is.
-func (s *State) Rebuild(r Rebuild) error { panic("skeleton") }
+func (s *State) Rebuild(r Rebuild) error {
+	points := r.Bases[max(0, len(r.Bases)-2):]
+	if r.Clean && len(s.snapshots) == 0 {
+		for _, offset := range append(slices.Clone(points), r.End) {
+			s.end = offset
+			if _, err := s.TakeSnapshot(true); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	// Whoever had no producers up to here gets none by a truncation: the batches are not read for nothing.
+	none := len(s.producers) == 0 && len(s.decided) == 0 && s.end >= r.End
+	if err := s.Reload(r.Start, r.End, r.Now); err != nil {
+		return err
+	}
+	if s.end < r.End && !none {
+		if err := s.replay(r, points); err != nil {
+			return err
+		}
+	}
+	s.end = r.End
+	_, err := s.TakeSnapshot(true)
+	return err
+}
+
+// replay goes through the batches in [s.end, r.End), and takes snapshots at points.
+func (s *State) replay(r Rebuild, points []int64) error {
+	first, found := slices.BinarySearch(r.Bases, s.end)
+	if !found {
+		first = max(0, first-1) // the segment that has s.end
+	}
+	for _, base := range r.Bases[first:] {
+		if base >= r.End {
+			break
+		}
+		s.end = max(s.end, base, r.Start)
+		if slices.Contains(points, base) {
+			if _, err := s.TakeSnapshot(true); err != nil {
+				return err
+			}
+		}
+		err := r.Replay(base, s.end, r.End, func(b Batch) error {
+			_, err := s.Replay(nil, b)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("producers of segment %d: %w", base, err)
+		}
+	}
+	return nil
+}
 
 // Reload is the first half of Rebuild: it removes the snapshots that are above end, or not above start, and,
 // where End is not end, begins anew with the newest good one. The batches in [End, end) are to be replayed
 // then.
-func (s *State) Reload(start, end, now int64) error { panic("skeleton") }
+func (s *State) Reload(start, end, now int64) error {
+	err := s.removeSnapshots(func(offset int64) bool { return offset > end || offset <= start })
+	if err != nil {
+		return err
+	}
+	if s.end == end {
+		s.SetStart(start)
+		return nil
+	}
+	s.forget()
+	for n := len(s.snapshots); n > 0; n = len(s.snapshots) {
+		newest := s.snapshots[n-1]
+		entries, err := ReadSnapshot(s.fsys, s.name(newest))
+		if err == nil {
+			s.load(entries, now)
+			s.end, s.snapshot = newest, newest
+			return nil
+		}
+		if !errors.Is(err, ErrCorrupt) {
+			return fmt.Errorf("producer snapshot: %w", err)
+		}
+		if err := s.RemoveSnapshot(newest); err != nil {
+			return err
+		}
+	}
+	s.end, s.snapshot = start, start
+	return nil
+}
+
+// load takes the producers of a snapshot that are not expired at the time now.
+func (s *State) load(entries []Entry, now int64) {
+	for i := range entries {
+		e := restore(&entries[i])
+		id := entries[i].ProducerID
+		if e.txnFirst != codec.NoOffset {
+			s.open = append(s.open, txn{first: e.txnFirst, last: codec.NoOffset, producer: id})
+		} else if s.expired(e.lastTimestamp, now) {
+			continue
+		}
+		s.producers[id] = e
+	}
+	s.open.sort()
+}

@@ -1,6 +1,8 @@
 package producer
 
 import (
+	"fmt"
+
 	"github.com/stratalog/strata/codec"
 )
 
@@ -49,6 +51,25 @@ type Marker struct {
 	Timestamp int64
 }
 
-// ReadMarker reads the marker of a control batch. It is nil where the batch is empty. A first record that
-// is no marker is codec.ErrInvalid.
-func ReadMarker(c codec.Codec, batch []byte) (*Marker, error) { panic("skeleton") }
+// ReadMarker reads the marker of a producer's control batch. It is nil where the batch is empty. A first
+// record that is no marker is codec.ErrInvalid.
+func ReadMarker(c codec.Codec, batch []byte) (*Marker, error) {
+	for r, err := range c.Records(batch) {
+		if err != nil {
+			return nil, err
+		}
+		kind, err := codec.ReadControl(r.Key)
+		if err != nil {
+			return nil, err
+		}
+		if kind != codec.ControlAbort && kind != codec.ControlCommit {
+			return nil, fmt.Errorf("control record of type %d of a producer: %w", kind, codec.ErrInvalid)
+		}
+		marker, err := codec.ReadMarker(r)
+		if err != nil {
+			return nil, err
+		}
+		return &Marker{Marker: marker, Timestamp: r.Timestamp}, nil
+	}
+	return nil, nil
+}
