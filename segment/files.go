@@ -1,0 +1,175 @@
+package segment
+
+import (
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/stratalog/strata/codec"
+)
+
+// BaseOffset is the lower bound of the segment's offsets, and its name.
+func (s *Segment) BaseOffset() int64 { return s.base }
+
+// Size is the number of bytes in the message set.
+func (s *Segment) Size() int64 { return s.size.Load() }
+
+// State is the suffix of its files.
+func (s *Segment) State() State {
+	s.names.RLock()
+	defer s.names.RUnlock()
+	return s.names.state
+}
+
+// Sealed reports that nothing can be appended.
+func (s *Segment) Sealed() bool { return s.sealed.Load() }
+
+// Codec is the one that it was opened with.
+func (s *Segment) Codec() codec.Codec { return s.parts.Codec }
+
+// ModTime is when its log file was last written. Kafka ages segments without timestamps by it, and the
+// oldest tombstones.
+func (s *Segment) ModTime() (time.Time, error) {
+	info, err := s.fsys.Stat(s.path(LogExt))
+	if err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
+}
+
+// Created is Options.Created: what the age of a segment without timestamps is counted from.
+func (s *Segment) Created() time.Time { return s.o.Created }
+
+// SetModTime gives it to all files: a cleaned segment has that of its last source.
+func (s *Segment) SetModTime(t time.Time) error {
+	if err := s.fsys.Chtimes(s.path(LogExt), t); err != nil {
+		return err
+	}
+	for _, extension := range []string{IndexExt, TimeIndexExt, TxnIndexExt, SumExt} {
+		err := s.fsys.Chtimes(s.path(extension), t)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// IndexBytes are the bytes that the entries of both indexes take, without reserved space.
+func (s *Segment) IndexBytes() (offset, time int64) { return s.offset.bytes(), s.time.bytes() }
+
+// bytes are those that the entries take, 0 where x is done without.
+func (x *indexFile) bytes() int64 {
+	l, err := x.use()
+	if l == nil || err != nil {
+		return 0
+	}
+	defer l.release()
+	return int64(l.value.Len()) * int64(x.layout.EntryBytes())
+}
+
+// Rename changes the suffix of all its files, the log first. The directory is not synced. With an error,
+// some files may have the new name: which, recovery finds out.
+func (s *Segment) Rename(to State) error {
+	s.names.Lock()
+	defer s.names.Unlock()
+	from := s.names.state
+	if from == to {
+		return nil
+	}
+	for _, extension := range []string{LogExt, IndexExt, TimeIndexExt, TxnIndexExt, SumExt} {
+		s.names.state = from
+		old := s.pathLocked(extension)
+		s.names.state = to
+		err := s.fsys.Rename(old, s.pathLocked(extension))
+		if err == nil || extension != LogExt && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if extension == LogExt {
+			s.names.state = from
+		}
+		return err
+	}
+	return nil
+}
+
+// Moved tells it that its directory has a new name. Handles opened from now on use it.
+func (s *Segment) Moved(dir string) {
+	s.names.Lock()
+	defer s.names.Unlock()
+	s.names.dir = dir
+}
+
+// Acquire takes a reference. It is false where the Segment was closed or removed: look it up again.
+func (s *Segment) Acquire() bool {
+	for {
+		n := s.refs.Load()
+		if n <= 0 || s.ended.Load() {
+			return false
+		}
+		if s.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// Release gives a reference back.
+func (s *Segment) Release() {
+	// What fails here, when the last reader leaves, has nobody to be told: files that could not be removed
+	// are found by the next start.
+	_ = s.release()
+}
+
+func (s *Segment) release() error {
+	if s.refs.Add(-1) > 0 {
+		return nil
+	}
+	err := s.free()
+	if s.removed.Load() {
+		err = errors.Join(err, s.removeFiles(LogExt, IndexExt, TimeIndexExt, TxnIndexExt, SumExt))
+	}
+	return err
+}
+
+// free closes all handles.
+func (s *Segment) free() error {
+	s.freed.Store(true)
+	return errors.Join(s.log.close(), s.offset.close(), s.time.close(), s.txn.close())
+}
+
+// removeFiles removes files of the segment, all that it can. Those that are missing are no error.
+func (s *Segment) removeFiles(extensions ...string) error {
+	var failed error
+	for _, extension := range extensions {
+		if err := s.fsys.Remove(s.path(extension)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+// Remove makes its files go when the last reference is released. Files that are missing are no error.
+func (s *Segment) Remove() error {
+	if s.removed.Swap(true) {
+		return nil
+	}
+	if !s.ended.Swap(true) {
+		return s.release()
+	}
+	if s.refs.Load() > 0 {
+		return nil
+	}
+	return s.removeFiles(LogExt, IndexExt, TimeIndexExt, TxnIndexExt, SumExt)
+}
+
+// Close writes the last time entry, gives back reserved space and frees all handles when the last reference
+// is released. It makes nothing durable. A second Close returns nil.
+func (s *Segment) Close() error {
+	if s.ended.Swap(true) {
+		return nil
+	}
+	var err error
+	if !s.sealed.Load() {
+		err = s.finish()
+	}
+	return errors.Join(err, s.release())
+}

@@ -1,0 +1,119 @@
+package segment
+
+import (
+	"errors"
+	"io"
+
+	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/index"
+)
+
+// place is where an offset was looked for, and what is there.
+type place struct {
+	ok    bool  // there is a batch with the offset or a later one
+	batch Batch // the first such
+	from  int64 // its position; where damage lies before it that may hold the offset, the position of that
+	err   error // that damage
+}
+
+// there reports whether a read of the offset has something to begin with.
+func (p place) there() bool { return p.ok || p.err != nil }
+
+// locate looks for the first batch up to end that has a LastOffset of offset or more.
+func (s *Segment) locate(set MessageSet, offset, end int64) (place, error) {
+	w, err := s.walkTo(set, offset, end)
+	if err != nil {
+		return place{}, err
+	}
+	defer w.free()
+	var gap place // damage since the last batch below offset
+	for {
+		b, err := w.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return gap, nil
+		case err != nil && isDamage(err):
+			from, failed := w.skip()
+			if failed != nil {
+				return place{}, failed
+			}
+			gap = place{from: from, err: err}
+		case err != nil:
+			return place{}, err
+		case b.LastOffset < offset:
+			gap = place{}
+		case gap.err != nil && first(b) > offset:
+			return place{ok: true, batch: b, from: gap.from, err: gap.err}, nil
+		default:
+			return place{ok: true, batch: b, from: b.Pos}, nil
+		}
+	}
+}
+
+// first is the lowest offset that b is known to have: of a wrapper the header tells the last one only.
+func first(b Batch) int64 {
+	if b.BaseOffset == codec.NoOffset {
+		return b.LastOffset
+	}
+	return b.BaseOffset
+}
+
+// walkTo returns a walker that stands at or before the first batch with a LastOffset of offset or more, as
+// near as the offset index leads. What the index says is checked, since it may be stale or damaged.
+func (s *Segment) walkTo(set MessageSet, offset, end int64) (walker, error) {
+	w := s.headers(set, 0, end)
+	x, err := s.offset.use()
+	if err != nil {
+		w.free()
+		return walker{}, err
+	}
+	if x == nil {
+		return w, nil
+	}
+	e, ok := x.value.Lookup(offset)
+	x.release()
+	if !ok || e.Value < 0 || e.Value >= end {
+		return w, nil
+	}
+	w.pos = e.Value
+	switch b, err := w.peek(); {
+	case err != nil && !isDamage(err):
+		w.free()
+		return walker{}, err
+	case err != nil || !w.leads(e, b, offset):
+		w.pos = 0
+	}
+	return w, nil
+}
+
+// leads reports whether an index entry that was found for offset leads to a batch, b, before which no batch
+// has offset. The key of an entry is
+//
+//   - the last offset of the batch, since Kafka 3.9.1;
+//   - from 2.0 on the last offset of the append that the batch began, which may lie beyond the batch;
+//   - before, the first offset of that append, of which a truncation may have left an entry whose place
+//     another batch has taken since.
+func (w *walker) leads(e index.Entry, b Batch, offset int64) bool {
+	switch {
+	case b.LastOffset <= offset:
+		return b.LastOffset >= w.seg.base
+	case b.BaseOffset != codec.NoOffset:
+		return b.BaseOffset <= offset
+	}
+	p, err := w.bytes(b)
+	if err != nil {
+		return false
+	}
+	for r, err := range w.seg.parts.Codec.Records(p) {
+		return err == nil && r.Offset <= offset
+	}
+	return false
+}
+
+// skip goes on behind damage, which next or verified has met, and returns where the damage begins: with the
+// batch before, where that is what leads astray.
+func (w *walker) skip() (from int64, err error) {
+	from = w.pos
+	w.pos = w.end
+	return from, nil
+}
