@@ -182,7 +182,8 @@ func (s *Segment) takeBack(m mark) error {
 func (s *Segment) indexAll(hs []codec.Header, pos int64) error {
 	for i := range hs {
 		if s.w.sparse.take(&hs[i], pos) {
-			if err := s.addEntries(index.Entry{Key: hs[i].LastOffset, Value: pos}); err != nil {
+			e := index.Entry{Key: hs[i].LastOffset, Value: pos}
+			if err := s.addEntries(s.w.offset.adder(), s.w.time.adder(), s.w.sparse.max, e); err != nil {
 				return err
 			}
 		}
@@ -191,22 +192,22 @@ func (s *Segment) indexAll(hs []codec.Header, pos int64) error {
 	return nil
 }
 
-// addEntries adds an entry to the offset index, and one to the time index if the largest timestamp has
-// grown.
-func (s *Segment) addEntries(e index.Entry) error {
-	if x := s.w.offset; x != nil && s.offsetRoom(x.Len()) {
-		if err := s.offset.add(x, e); err != nil {
+// addEntries adds e to the offset index, and an entry to the time index if the largest timestamp has grown.
+// What has no room for one more goes without; so does what is nil.
+func (s *Segment) addEntries(offset, time adder, largest stamp, e index.Entry) error {
+	if offset != nil && s.offsetRoom(offset.Len()) {
+		if err := offset.Append(e); err != nil {
 			return err
 		}
 	}
-	if x := s.w.time; x != nil && s.timeRoom(x.Len()) {
-		return s.addTime(x, s.w.sparse.max)
+	if time != nil && s.timeRoom(time.Len()) {
+		return addTime(time, largest)
 	}
 	return nil
 }
 
 // addTime adds an entry for the largest timestamp, if it is larger than that of the last entry.
-func (s *Segment) addTime(x index.Index, largest stamp) error {
+func addTime(x adder, largest stamp) error {
 	last := codec.NoTimestamp
 	if n := x.Len(); n > 0 {
 		last = x.At(n - 1).Key
@@ -214,21 +215,31 @@ func (s *Segment) addTime(x index.Index, largest stamp) error {
 	if largest.timestamp <= last {
 		return nil
 	}
-	return s.time.add(x, index.Entry{Key: largest.timestamp, Value: largest.offset})
+	return x.Append(index.Entry{Key: largest.timestamp, Value: largest.offset})
 }
 
-// add adds e to the open index of f. One that has no room goes without, and one that has later entries
+// lenient is an index that is appended to. One that is full goes without, and one that has later entries
 // already is not this segment's: it is done without.
-func (f *indexFile) add(x index.Index, e index.Entry) error {
-	if f.err() != nil {
+type lenient struct {
+	index.Index
+	file *indexFile
+}
+
+// adder is x, or nil where x is done without.
+func (x *lenient) adder() adder {
+	if x == nil || x.file.err() != nil {
 		return nil
 	}
-	err := x.Append(e)
+	return x
+}
+
+func (x *lenient) Append(e index.Entry) error {
+	err := x.Index.Append(e)
 	switch {
 	case errors.Is(err, index.ErrFull):
 		return nil
 	case errors.Is(err, index.ErrOrder):
-		f.doWithout(fmt.Errorf("%w: %w", index.ErrCorrupt, err))
+		x.file.doWithout(fmt.Errorf("%w: %w", index.ErrCorrupt, err))
 		return nil
 	}
 	return err
@@ -258,9 +269,9 @@ func (s *Segment) Seal() error {
 // may be shorter and right where an index is not.
 func (s *Segment) finish() error {
 	largest, err := s.maxStamp()
-	if x := s.w.time; x != nil && s.time.err() == nil {
-		if err == nil {
-			err = s.addTime(x, largest)
+	if x := s.w.time; x != nil {
+		if to := x.adder(); to != nil && err == nil {
+			err = addTime(to, largest)
 		}
 		err = errors.Join(err, x.Seal())
 	}

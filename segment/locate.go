@@ -50,14 +50,6 @@ func (s *Segment) locate(set MessageSet, offset, end int64) (place, error) {
 	}
 }
 
-// first is the lowest offset that b is known to have: of a wrapper the header tells the last one only.
-func first(b Batch) int64 {
-	if b.BaseOffset == codec.NoOffset {
-		return b.LastOffset
-	}
-	return b.BaseOffset
-}
-
 // walkTo returns a walker that stands at or before the first batch with a LastOffset of offset or more, as
 // near as the offset index leads. What the index says is checked, since it may be stale or damaged.
 func (s *Segment) walkTo(set MessageSet, offset, end int64) (walker, error) {
@@ -76,7 +68,7 @@ func (s *Segment) walkTo(set MessageSet, offset, end int64) (walker, error) {
 		return w, nil
 	}
 	w.pos = e.Value
-	switch b, err := w.peek(); {
+	switch b, err := w.peek(w.pos); {
 	case err != nil && !isDamage(err):
 		w.free()
 		return walker{}, err
@@ -108,12 +100,4 @@ func (w *walker) leads(e index.Entry, b Batch, offset int64) bool {
 		return err == nil && r.Offset <= offset
 	}
 	return false
-}
-
-// skip goes on behind damage, which next or verified has met, and returns where the damage begins: with the
-// batch before, where that is what leads astray.
-func (w *walker) skip() (from int64, err error) {
-	from = w.pos
-	w.pos = w.end
-	return from, nil
 }

@@ -167,7 +167,7 @@ func (s *Segment) activate() error {
 func (s *Segment) activateIndexes() error {
 	for _, x := range []struct {
 		*indexFile
-		to *index.Index
+		to **lenient
 	}{{&s.offset, &s.w.offset}, {&s.time, &s.w.time}} {
 		*x.to = nil
 		if x.err() != nil {
@@ -181,7 +181,7 @@ func (s *Segment) activateIndexes() error {
 		if err != nil {
 			return err
 		}
-		*x.to = opened
+		*x.to = &lenient{opened, x.indexFile}
 		if err := x.replace(opened, true); err != nil {
 			return err
 		}

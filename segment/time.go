@@ -202,7 +202,7 @@ func (s *Segment) timeHint(set MessageSet, timestamp, end int64) (int64, error) 
 
 // timeIn is the first record of b with the given timestamp or a later one, at offset from or above.
 func (s *Segment) timeIn(w *walker, b Batch, timestamp, from int64) (f Found, ok bool, err error) {
-	bytes, err := w.verified(b)
+	bytes, err := w.verify(b)
 	if err != nil {
 		return Found{}, false, err
 	}

@@ -1,10 +1,6 @@
 package segment
 
-import (
-	"io/fs"
-
-	"github.com/stratalog/strata/index"
-)
+import "github.com/stratalog/strata/index"
 
 // Truncate drops all batches with records at offset or above, whole, and the entries that lead to them. It
 // returns the number of bytes dropped.
@@ -12,11 +8,8 @@ import (
 //   - A sealed segment is active again afterwards.
 //   - Damage that may have held offset goes, too.
 func (s *Segment) Truncate(offset int64) (int64, error) {
-	switch {
-	case s.ended.Load():
-		return 0, fs.ErrClosed
-	case s.o.ReadOnly:
-		return 0, fs.ErrPermission
+	if err := s.changeable(); err != nil {
+		return 0, err
 	}
 	at, err := s.find(offset)
 	if err != nil {
@@ -33,7 +26,7 @@ func (s *Segment) Truncate(offset int64) (int64, error) {
 	if err := s.dropFrom(offset); err != nil {
 		return 0, err
 	}
-	if err := s.cut(cut); err != nil {
+	if err := s.cut(s.w.set, cut); err != nil {
 		return 0, err
 	}
 	return size - cut, s.relearn(cut)
@@ -75,7 +68,7 @@ func (s *Segment) dropFrom(offset int64) error {
 }
 
 // cut cuts the message set, after telling the slices that reach behind the cut.
-func (s *Segment) cut(size int64) error {
+func (s *Segment) cut(set MessageSet, size int64) error {
 	if size == s.Size() {
 		return nil
 	}
@@ -85,8 +78,8 @@ func (s *Segment) cut(size int64) error {
 	s.era.Store(next)
 	s.size.Store(size)
 	s.next.Store(unknown)
-	if err := s.w.set.Truncate(size); err != nil {
-		s.size.Store(s.w.set.Size())
+	if err := set.Truncate(size); err != nil {
+		s.size.Store(set.Size())
 		return err
 	}
 	return nil

@@ -12,49 +12,127 @@ import (
 // walker goes from batch to batch. It reads headers, and bytes where they are asked for.
 type walker struct {
 	*window
-	seg  *Segment
-	pos  int64 // of the next batch
-	last Batch // the one before; its Size is 0 where there was none
-	bad  bool  // last was not what was written
+	seg *Segment
+
+	pos    int64 // of the next batch
+	offset int64 // below which the next batch has no record; codec.NoOffset where that is not known
+
+	last     Batch // the one before; its Size is 0 where there was none
+	before   int64 // offset as it was before last
+	verified bool  // last is what was written
+	bad      bool  // last is damaged
 }
 
 // headers returns a walker from pos to end that reads little: for look-ups.
-func (s *Segment) headers(set MessageSet, pos, end int64) walker {
-	return walker{window: lookAt(set, end), seg: s, pos: pos}
+func (s *Segment) headers(set io.ReaderAt, pos, end int64) walker {
+	return walker{window: lookAt(set, end), seg: s, pos: pos, offset: codec.NoOffset}
 }
 
-// blocks returns a walker from pos to end that reads all in large blocks.
-func (s *Segment) blocks(set io.ReaderAt, pos, end int64) walker {
-	return walker{window: scanOf(set, end), seg: s, pos: pos}
+// blocks returns a walker from pos to end that reads all, in large blocks. offset is the lowest that the
+// first batch may have, or codec.NoOffset.
+func (s *Segment) blocks(set io.ReaderAt, pos, end, offset int64) walker {
+	return walker{window: scanOf(set, end), seg: s, pos: pos, offset: offset}
 }
 
-// next is the batch at pos, and moves behind it. At the end the error is io.EOF. A header that cannot be,
-// or a batch that is cut off, is a damage, and pos stays.
-func (w *walker) next() (b Batch, err error) {
+// next is the next batch by its header. At the end the error is io.EOF. A header that cannot be, or a batch
+// that is cut off, is damage, if it is so after a second look; the batch before may be what led there.
+func (w *walker) next() (Batch, error) {
 	if w.pos >= w.end {
 		return Batch{}, io.EOF
 	}
-	if b, err = w.peek(); err != nil {
+	b, err := w.peek(w.pos)
+	if err != nil && isDamage(err) {
+		w.forget()
+		if b, err = w.peek(w.pos); err != nil && isDamage(err) {
+			return Batch{}, w.misled(err)
+		}
+	}
+	if err != nil {
 		return Batch{}, err
 	}
-	w.pos, w.last = b.End(), b
+	w.last, w.before, w.verified, w.bad = b, w.offset, false, false
+	w.pos, w.offset = b.End(), b.NextOffset()
 	return b, nil
 }
 
-// peek is the batch at pos.
-func (w *walker) peek() (Batch, error) {
-	head, err := w.at(w.pos, codec.MaxHeaderBytes)
+// misled is err, which was met at pos, or what is wrong with the batch before, whose size led there.
+func (w *walker) misled(err error) error {
+	if w.last.Size == 0 || w.verified || w.bad {
+		return err
+	}
+	if _, why := w.verify(w.last); why != nil {
+		return why
+	}
+	return err
+}
+
+// nextInOrder is next. Offsets that do not rise or leave the segment's bounds are damage, and so are such
+// that the next batch takes back: no checksum covers a base offset.
+func (w *walker) nextInOrder() (Batch, error) {
+	b, err := w.next()
 	if err != nil {
-		return Batch{}, w.seg.readErr(w.pos, err)
+		return Batch{}, err
 	}
-	h, err := w.seg.parts.Codec.Header(head)
+	err = w.order(b)
+	switch {
+	case err == nil:
+		return b, nil
+	case isDamage(err):
+		w.bad = true
+	}
+	return Batch{}, err
+}
+
+func (w *walker) order(b Batch) error {
+	switch {
+	case !w.seg.fits(b.LastOffset) || b.BaseOffset != codec.NoOffset && b.BaseOffset < w.seg.base:
+		return w.seg.damage(b.Pos, fmt.Errorf("offsets [%d, %d] in segment %d: %w",
+			b.BaseOffset, b.LastOffset, w.seg.base, ErrOffsets))
+	case w.before == codec.NoOffset || first(b) == w.before:
+		return nil
+	case first(b) < w.before:
+		return w.seg.damage(b.Pos, fmt.Errorf("offset %d behind %d: %w", first(b), w.before-1, ErrOffsets))
+	}
+	if b.End() >= w.end {
+		return nil
+	}
+	behind, err := w.peek(b.End())
+	switch {
+	case err != nil && !isDamage(err):
+		return err
+	case err != nil || first(behind) < w.before || first(behind) > b.LastOffset:
+		return nil
+	}
+	return w.seg.damage(b.Pos, fmt.Errorf("offsets [%d, %d] before %d: %w",
+		b.BaseOffset, b.LastOffset, first(behind), ErrOffsets))
+}
+
+// nextVerified is nextInOrder, with the bytes, if they are what was written. Of a batch that is not, the
+// header comes, too, where it can be read.
+func (w *walker) nextVerified() (Batch, []byte, error) {
+	b, err := w.nextInOrder()
 	if err != nil {
-		return Batch{}, w.seg.damage(w.pos, err)
+		return Batch{}, nil, err
 	}
-	if left := w.end - w.pos; int64(h.Size) > left {
-		return Batch{}, w.seg.damage(w.pos, fmt.Errorf("%d bytes of a batch of %d: %w", left, h.Size, codec.ErrShort))
+	p, err := w.verify(b)
+	return b, p, err
+}
+
+// verify are the bytes of b, which is last, if they are what was written. If they seem not to be, they are
+// read once more before that is believed.
+func (w *walker) verify(b Batch) (p []byte, err error) {
+	for range 2 {
+		if p, err = w.bytes(b); err != nil {
+			return nil, err
+		}
+		if err = w.seg.parts.Codec.Verify(p); err == nil {
+			w.verified = true
+			return p, nil
+		}
+		w.forget()
 	}
-	return Batch{Header: h, Pos: w.pos}, nil
+	w.bad = true
+	return nil, w.seg.damage(b.Pos, err)
 }
 
 // bytes are those of b, valid until the next step.
@@ -69,23 +147,28 @@ func (w *walker) bytes(b Batch) ([]byte, error) {
 	return p, nil
 }
 
-// verified are the bytes of b, if it is what was written. A batch that seems not to be is read once more
-// before that is believed.
-func (w *walker) verified(b Batch) ([]byte, error) {
-	for again := false; ; again = true {
-		p, err := w.bytes(b)
-		if err != nil {
-			return nil, err
-		}
-		err = w.seg.parts.Codec.Verify(p)
-		if err == nil {
-			return p, nil
-		}
-		if again {
-			return p, w.seg.damage(b.Pos, err)
-		}
-		w.buf = w.buf[:0]
+// peek is the batch at pos, by its header.
+func (w *walker) peek(pos int64) (Batch, error) {
+	head, err := w.at(pos, codec.MaxHeaderBytes)
+	if err != nil {
+		return Batch{}, w.seg.readErr(pos, err)
 	}
+	h, err := w.seg.parts.Codec.Header(head)
+	if err != nil {
+		return Batch{}, w.seg.damage(pos, err)
+	}
+	if left := w.end - pos; int64(h.Size) > left {
+		return Batch{}, w.seg.damage(pos, fmt.Errorf("%d bytes of a batch of %d: %w", left, h.Size, codec.ErrShort))
+	}
+	return Batch{Header: h, Pos: pos}, nil
+}
+
+// first is the lowest offset that b is known to have: of a wrapper the header tells the last one only.
+func first(b Batch) int64 {
+	if b.BaseOffset == codec.NoOffset {
+		return b.LastOffset
+	}
+	return b.BaseOffset
 }
 
 // damage says that the bytes at pos are not what was written.
@@ -103,14 +186,3 @@ func (s *Segment) readErr(pos int64, err error) error {
 
 // isDamage tells damage from an error of reading.
 func isDamage(err error) bool { return errors.Is(err, codec.ErrCorrupt) }
-
-// nextVerified is next, with the bytes, if they are what was written.
-func (w *walker) nextVerified() (Batch, []byte, error) {
-	b, err := w.next()
-	if err != nil {
-		return Batch{}, nil, err
-	}
-	p, err := w.verified(b)
-	w.bad = err != nil
-	return b, p, err
-}

@@ -61,6 +61,9 @@ func (w *window) free() {
 	}
 }
 
+// forget makes the window read anew.
+func (w *window) forget() { w.buf = w.buf[:0] }
+
 // at returns the n bytes at pos, or those there are up to the end, valid until the next call.
 func (w *window) at(pos int64, n int) ([]byte, error) {
 	n = int(min(int64(n), max(0, w.end-pos)))
