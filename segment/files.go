@@ -89,7 +89,16 @@ func (s *Segment) Rename(to State) error {
 		}
 		return err
 	}
+	s.txnMoved()
 	return nil
+}
+
+// txnMoved tells the index of aborted transactions its name, if it is open: it makes its file when it is
+// first needed. names is held.
+func (s *Segment) txnMoved() {
+	if l := s.txn.cur.Load(); l != nil {
+		l.value.Moved(s.pathLocked(TxnIndexExt))
+	}
 }
 
 // Moved tells it that its directory has a new name. Handles opened from now on use it.
@@ -97,6 +106,7 @@ func (s *Segment) Moved(dir string) {
 	s.names.Lock()
 	defer s.names.Unlock()
 	s.names.dir = dir
+	s.txnMoved()
 }
 
 // Acquire takes a reference. It is false where the Segment was closed or removed: look it up again.
