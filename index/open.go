@@ -90,7 +90,7 @@ func openTable(file fsio.File, o Options, reserve int64, back newBacking) (*tabl
 	}
 	pages, err := back(file, used, max(used, reserve), prot)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, x.cut(used)) // zeros behind the entries would be damage
 	}
 	x.publish(pages, int64(src.n))
 	return x, nil
