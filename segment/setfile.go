@@ -24,13 +24,17 @@ const (
 	filePerm = 0o644
 )
 
-// fileSet is a MessageSet that is read and written through its File.
+// fileSet is a MessageSet that is read through its File, and written through it or through a mapping.
 type fileSet struct {
 	file   fsio.File
 	size   atomic.Int64 // what readers have
 	closed atomic.Bool
-	sealed bool  // the appender's
-	length int64 // the appender's: of the file, with the space that is reserved
+
+	// The appender's.
+	sealed  bool
+	length  int64    // of the file, with the space that is reserved
+	mapped  fsio.Map // nil where it is written through the File
+	reserve int64    // what is to be mapped
 
 	mu     sync.Mutex // guards broken
 	broken error      // why nothing may be appended or synced any more
@@ -132,7 +136,11 @@ func (s *fileSet) Append(batches []byte) (pos int64, err error) {
 	case int64(len(batches)) > maxSetBytes-pos:
 		return 0, ErrOverflow
 	}
-	if err := s.write(batches, pos); err != nil {
+	write := s.write
+	if s.mapped != nil {
+		write = s.store
+	}
+	if err := write(batches, pos); err != nil {
 		return 0, s.cutBack(pos, err)
 	}
 	s.length = max(s.length, pos+int64(len(batches)))
@@ -158,11 +166,23 @@ func (s *fileSet) cutBack(size int64, cause error) error {
 	if !fsio.NoRoom(cause) {
 		return s.fail(cause)
 	}
-	if err := s.file.Truncate(size); err != nil {
+	if err := s.resize(size); err != nil {
 		return s.fail(errors.Join(cause, err))
 	}
-	s.length = size
 	return cause
+}
+
+// resize cuts the file.
+func (s *fileSet) resize(size int64) error {
+	resize := s.file.Truncate
+	if s.mapped != nil {
+		resize = s.mapped.Resize
+	}
+	if err := resize(size); err != nil {
+		return err
+	}
+	s.length = size
+	return nil
 }
 
 func (s *fileSet) Truncate(size int64) error {
@@ -176,11 +196,10 @@ func (s *fileSet) Truncate(size int64) error {
 		return nil
 	}
 	s.size.Store(size)
-	if err := s.file.Truncate(size); err != nil {
+	if err := s.resize(size); err != nil {
 		s.size.Store(was)
 		return s.fail(err)
 	}
-	s.length = size
 	return nil
 }
 
@@ -198,17 +217,19 @@ func (s *fileSet) Seal() error {
 	return nil
 }
 
-// giveBack cuts the file to its batches. Of a broken set it is left as it is.
+// giveBack cuts the file to its batches, and unmaps it. Of a broken set the file is left as it is.
 func (s *fileSet) giveBack() error {
-	size := s.size.Load()
-	if s.length == size || s.cause() != nil {
+	if size := s.size.Load(); s.length != size && s.cause() == nil {
+		if err := s.resize(size); err != nil {
+			return s.fail(err)
+		}
+	}
+	if s.mapped == nil {
 		return nil
 	}
-	if err := s.file.Truncate(size); err != nil {
-		return s.fail(err)
-	}
-	s.length = size
-	return nil
+	err := s.mapped.Close()
+	s.mapped = nil
+	return err
 }
 
 func (s *fileSet) Sync() error {

@@ -1,0 +1,105 @@
+package segment_test
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/stratalog/strata/fsio/aferofs"
+	"github.com/stratalog/strata/index"
+	"github.com/stratalog/strata/internal/fixture"
+	"github.com/stratalog/strata/segment"
+)
+
+// indexesDiffer are the cases whose indexes are not what the batches alone give: the broker was killed, or
+// had started again, which adds a time entry.
+var indexesDiffer = map[string]bool{
+	"damaged": true, "unclean": true, "epochs": true,
+	"default-index-killed": true, "retention-killed": true,
+}
+
+// TestReindexGolden builds the indexes of Kafka's segments anew from the batches alone, and finds Kafka's
+// bytes. Kafka up to 3.9.0 made other ones: an entry a batch is 3.9.1's (KAFKA-806).
+func TestReindexGolden(t *testing.T) {
+	for _, version := range []string{"3.9.2", "4.0.2", "4.4.0"} {
+		for _, name := range fixture.Cases(t, version) {
+			if indexesDiffer[path.Base(name)] {
+				continue
+			}
+			t.Run(name, func(t *testing.T) { reindexCase(t, fixture.Golden(t, name)) })
+		}
+	}
+}
+
+func reindexCase(t *testing.T, dir string) {
+	c := fixture.ReadCase(t, dir)
+	compared := 0
+	require.NoError(t, filepath.WalkDir(filepath.Join(dir, "data"), func(file string, d fs.DirEntry, err error) error {
+		base, extension, state, ok := segment.ParseFileName(filepath.Base(file))
+		partition := filepath.Base(filepath.Dir(file))
+		switch {
+		case err != nil || !ok || extension != segment.LogExt || state != segment.Live:
+			return err
+		case strings.HasSuffix(partition, "-delete"), strings.HasSuffix(partition, "-stray"):
+			return nil
+		case partition == "__cluster_metadata-0":
+			return nil // the indexes of the metadata log are not cut when it is closed
+		}
+		compared++
+		reindexOne(t, filepath.Dir(file), base, intervalOf(c, partition))
+		return nil
+	}))
+	if compared == 0 && path.Base(c.Name) != "kraft-metadata" {
+		t.Error("no segment found")
+	}
+}
+
+// intervalOf is index.interval.bytes of the topic of a partition's directory, as Options have it.
+func intervalOf(c fixture.Case, partition string) int64 {
+	topic := partition[:strings.LastIndexByte(partition, '-')]
+	value, ok := c.TopicConfigs[topic]["index.interval.bytes"]
+	switch n, err := strconv.ParseInt(value, 10, 64); {
+	case !ok || err != nil:
+		return 0
+	case n == 0:
+		return -1
+	default:
+		return n
+	}
+}
+
+func reindexOne(t *testing.T, dir string, base, interval int64) {
+	mem := aferofs.Mem()
+	require.NoError(t, mem.MkdirAll("p-0", 0o755))
+	name := func(extension string) string { return segment.FileName(base, extension, segment.Live) }
+	batches, err := os.ReadFile(filepath.Join(dir, name(segment.LogExt)))
+	require.NoError(t, err)
+	w := world{mem, segment.Parts{OpenIndex: index.OpenFile}}
+	w.create(t, "p-0/"+name(segment.LogExt), batches)
+	s := w.open(t, base, segment.Options{Sealed: true, IndexIntervalBytes: interval, IndexBytes: 1 << 20})
+	require.NoError(t, s.Reindex(context.Background()))
+	require.NoError(t, s.IndexErr())
+	for _, extension := range []string{segment.IndexExt, segment.TimeIndexExt} {
+		want, err := os.ReadFile(filepath.Join(dir, name(extension)))
+		require.NoError(t, err)
+		assert.Equal(t, want, w.contents(t, "p-0/"+name(extension)), "%s of %s", name(extension), filepath.Base(dir))
+	}
+}
+
+// create makes a file with the given content.
+func (w world) create(t testing.TB, name string, content []byte) {
+	t.Helper()
+	f, err := w.fs.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	require.NoError(t, err)
+	_, err = f.WriteAt(content, 0)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}
