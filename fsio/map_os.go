@@ -206,8 +206,8 @@ func (m *osMap) caught(before bool, off, n int64, err *error) {
 	if !ok {
 		panic(r)
 	}
-	at := fault.Addr() - uintptr(unsafe.Pointer(unsafe.SliceData(m.data)))
-	if at >= uintptr(len(m.data)) && int64(at) >= roundUp(int64(len(m.data))) {
+	at := fault.Addr() - uintptr(unsafe.Pointer(unsafe.SliceData(m.data))) // huge where it lies before
+	if at >= uintptr(len(m.data)) {
 		panic(r)
 	}
 	*err = &FaultError{Path: m.file.name, Off: off, Size: n, Err: m.file.handle.whyFault(int64(at))}
