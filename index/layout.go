@@ -57,6 +57,14 @@ func newField(bytes int, relative bool, base int64) field {
 	return f
 }
 
+// as is v as it would be stored, or the nearest number to that.
+func (f field) as(v int64) int64 {
+	if stored := v - f.base; stored <= v { // base is not negative
+		return stored
+	}
+	return math.MinInt64
+}
+
 // holds reports whether v can be stored. The difference does not overflow: base is not negative, and v not
 // below it.
 func (f field) holds(v int64) bool {
@@ -92,43 +100,6 @@ func (f *format) decode(b []byte) Entry {
 		Key:   f.key.base + f.key.stored(b),
 		Value: f.value.base + f.value.stored(b[f.keyBytes:]),
 	}
-}
-
-// warmBytes are at the end of an index, where most look-ups lead to.
-const warmBytes = 8192
-
-// search finds the last entry in b whose key is at most key. Where b holds no entries in order, it answers
-// with any of them or none.
-//
-// The last warmBytes are tried first: their pages stay in memory, while a plain binary search of a growing
-// index comes to other pages by and by, and waits for the disk (KAFKA-6432).
-func (f *format) search(b []byte, key int64) (e Entry, ok bool) {
-	n := len(b) / f.entryBytes
-	low, high := 0, n-1 // the entry is in [low, high], if there is one
-	if warm := n - 1 - warmBytes/f.entryBytes; warm > 0 {
-		if f.keyAt(b, warm) <= key {
-			low = warm
-		} else {
-			high = warm - 1
-		}
-	}
-	if low == 0 && (n == 0 || f.keyAt(b, 0) > key) {
-		return Entry{}, false
-	}
-	for low < high {
-		middle := int(uint(low+high+1) >> 1)
-		if f.keyAt(b, middle) <= key {
-			low = middle
-		} else {
-			high = middle - 1
-		}
-	}
-	return f.decode(b[low*f.entryBytes:]), true
-}
-
-// keyAt is the key of the i-th entry in b.
-func (f *format) keyAt(b []byte, i int) int64 {
-	return f.key.base + f.key.stored(b[i*f.entryBytes:])
 }
 
 // follows is why e cannot be an entry, with last before it (nil: none), or nil.
