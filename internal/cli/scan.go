@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"errors"
+	"io"
+
+	"github.com/stratalog/strata/codec"
+)
+
+// scanBytes is how much a window reads at a time.
+const scanBytes = 1 << 20
+
+// window reads a file by position through a buffer, front to back.
+type window struct {
+	file io.ReaderAt
+	end  int64 // of what is looked at
+	buf  []byte
+	pos  int64 // of buf
+}
+
+// bytes are the n bytes at pos, or what is there of them; they are valid until the next call.
+func (w *window) bytes(pos, n int64) ([]byte, error) {
+	n = max(0, min(n, w.end-pos))
+	if pos < w.pos || pos+n > w.pos+int64(len(w.buf)) {
+		if err := w.fill(pos, max(n, min(scanBytes, w.end-pos))); err != nil {
+			return nil, err
+		}
+	}
+	from := pos - w.pos
+	return w.buf[from:min(from+n, int64(len(w.buf)))], nil
+}
+
+// fill reads the n bytes at pos, as far as the file has them.
+func (w *window) fill(pos, n int64) error {
+	if int64(cap(w.buf)) < n {
+		w.buf = make([]byte, n)
+	}
+	w.buf = w.buf[:max(n, 0)]
+	got, err := w.file.ReadAt(w.buf, pos)
+	w.buf, w.pos = w.buf[:got], pos
+	if errors.Is(err, io.EOF) { // the file became shorter
+		err = nil
+	}
+	return err
+}
+
+// batchAt is the header of the batch at pos. Where fewer bytes are left than the batch has, the error is
+// codec.ErrShort.
+func (w *window) batchAt(c codec.Codec, pos int64) (codec.Header, error) {
+	b, err := w.bytes(pos, codec.MaxHeaderBytes)
+	if err != nil {
+		return codec.Header{}, err
+	}
+	h, err := c.Header(b)
+	if err == nil && int64(h.Size) > w.end-pos {
+		err = codec.ErrShort
+	}
+	return h, err
+}
+
+// table is a file of entries of equal size, as it lies on disk: also one that is no index that could have
+// been written.
+type table struct {
+	window
+	entryBytes int64
+}
+
+// len is the number of whole entries.
+func (t *table) len() int { return int(t.end / t.entryBytes) }
+
+// at is the i-th entry; zeros where the file has become shorter.
+func (t *table) at(i int) ([]byte, error) {
+	b, err := t.bytes(int64(i)*t.entryBytes, t.entryBytes)
+	if err == nil && int64(len(b)) < t.entryBytes {
+		b = make([]byte, t.entryBytes)
+	}
+	return b, err
+}
