@@ -6,6 +6,11 @@ import "golang.org/x/sys/unix"
 
 // isHole reports whether the file has no block at position at.
 func (h *handle) isHole(at int64) bool {
-	data, err := unix.Seek(int(h.fd), at, unix.SEEK_DATA)
-	return err == unix.ENXIO || err == nil && data > at //nolint:errorlint // a bare error number
+	hole := false
+	err := h.control(func(fd uintptr) error {
+		data, err := unix.Seek(int(fd), at, unix.SEEK_DATA)
+		hole = err == unix.ENXIO || err == nil && data > at //nolint:errorlint // a bare error number
+		return nil
+	})
+	return err == nil && hole
 }

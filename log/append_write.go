@@ -1,0 +1,212 @@
+package log
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/internal/producer"
+	"github.com/stratalog/strata/segment"
+)
+
+// append is an append of any kind: what does not depend on the log's state is checked without the lock, the
+// rest with it, in Kafka's order.
+func (l *Log) append(batches []byte, r appendRules) (Appended, error) {
+	if err := l.writable(); err != nil {
+		return Appended{}, err
+	}
+	in := takeIncoming(r)
+	defer in.give()
+	f := l.force.Load()
+	if err := in.check(f.codec, batches, f); err != nil {
+		return Appended{}, err
+	}
+	if in.result.Bytes == 0 {
+		in.result.StartOffset = l.StartOffset()
+		return in.result, nil
+	}
+	if !in.assign {
+		in.countWrapped(f.codec)
+	}
+	// What is of magic 2 then only has to be moved if somebody else appends meanwhile.
+	early := in.assign && f.magic() >= 2 && f.Timestamps == CreateTime
+	if early {
+		if err := in.validate(f, l.EndOffset(), l.now().UnixMilli()); err != nil {
+			return Appended{}, err
+		}
+	}
+	flush, err := l.appendLocked(in, f, early)
+	if err != nil {
+		return Appended{}, err
+	}
+	if flush {
+		if err := l.Sync(in.result.LastOffset + 1); err != nil {
+			return Appended{}, err
+		}
+	}
+	return in.result, nil
+}
+
+// appendLocked does what is done under the lock. flush says that so many records are not synced that
+// FlushMessages asks for it.
+func (l *Log) appendLocked(in *incoming, f *inForce, validated bool) (flush bool, err error) {
+	l.mu.Lock()
+	defer l.unlock()
+	if err := l.writable(); err != nil {
+		return false, err
+	}
+	if err := l.writeTopicID(); err != nil {
+		return false, err
+	}
+	v := l.view.Load()
+	if err := in.place(f, v.end, l.now().UnixMilli(), validated); err != nil {
+		return false, err
+	}
+	if err := l.noteEpochs(in); err != nil {
+		return false, err
+	}
+	if n := int64(len(in.batches)); n > f.SegmentBytes {
+		return false, fmt.Errorf("append: %d bytes are more than a segment of %d: %w", n, f.SegmentBytes, ErrBatchTooLarge)
+	}
+	if v, err = l.rollFor(in, f, v); err != nil {
+		return false, err
+	}
+	analysis, duplicate, err := l.analyze(in, f)
+	if err != nil {
+		return false, err
+	}
+	in.result.StartOffset = v.start
+	if duplicate {
+		return false, nil
+	}
+	if err := l.write(in, v, analysis); err != nil {
+		return false, err
+	}
+	return in.lastOffset+1-l.syncer.recoveryPoint() >= f.FlushMessages, nil
+}
+
+// place gives the batches their place behind end, or sees that the one that they have is there.
+func (in *incoming) place(f *inForce, end, now int64, validated bool) error {
+	if !in.assign {
+		return in.expect(end)
+	}
+	in.firstOffset = end
+	if !validated {
+		return in.validate(f, end, now)
+	}
+	return in.shift(f.codec, end)
+}
+
+// expect sees that the offsets that the batches have are not below end: a gap is a leader's compaction.
+func (in *incoming) expect(end int64) error {
+	first := in.firstOffset
+	if first == codec.NoOffset {
+		first = in.lastOfFirst
+	}
+	if first < end {
+		if first == in.lastOfFirst && in.result.BaseOffset != codec.NoOffset {
+			first = in.result.BaseOffset
+		}
+		return &UnexpectedOffset{First: first, Last: in.lastOffset, EndOffset: end}
+	}
+	if in.lastOffset == math.MaxInt64 {
+		return fmt.Errorf("append: offset %d: %w", in.lastOffset, ErrInvalidRecord)
+	}
+	return nil
+}
+
+// noteEpochs notes where a leader epoch begins. Formats without epochs take all of them back: what comes
+// behind them cannot be told by epochs.
+func (l *Log) noteEpochs(in *incoming) error {
+	epochs := l.epochs.Load()
+	for i := range in.hs {
+		h := &in.hs[i]
+		switch {
+		case h.Magic < 2:
+			if epochs.Clear() {
+				if err := epochs.Flush(); err != nil {
+					return l.failWrite(err)
+				}
+			}
+		case h.LeaderEpoch < 0:
+			return fmt.Errorf("append: batch without leader epoch: %w", ErrInvalidRecord)
+		default:
+			if err := epochs.Assign(h.LeaderEpoch, h.BaseOffset); err != nil {
+				return l.failWrite(err)
+			}
+		}
+	}
+	return nil
+}
+
+// analyze asks what the producers of the batches are allowed. Of a duplicate the result tells where the
+// first is.
+func (l *Log) analyze(in *incoming, f *inForce) (a *producer.Analysis, duplicate bool, err error) {
+	a = l.prod.Analyze(in.producers)
+	pos := 0
+	for i := range in.hs {
+		h := &in.hs[i]
+		end := pos + h.Size
+		if h.ProducerID < 0 {
+			pos = end
+			continue
+		}
+		b := producer.Batch{Header: *h}
+		if h.Attributes.Control() {
+			if b.Marker, err = producer.ReadMarker(f.codec, in.batches[pos:end]); err != nil {
+				return nil, false, fmt.Errorf("append: marker: %w", err)
+			}
+		}
+		dup, duplicate, err := a.Add(b)
+		if err != nil {
+			return nil, false, fmt.Errorf("append: %w", err)
+		}
+		if duplicate {
+			r := &in.result
+			r.Duplicate = true
+			r.BaseOffset, r.LastOffset, r.AppendTimestamp = dup.FirstOffset, dup.LastOffset, dup.Timestamp
+			return nil, true, nil
+		}
+		pos = end
+	}
+	return a, false, nil
+}
+
+// write writes the batches and publishes the new end. The end moves even where the index of aborted
+// transactions cannot be written: what is in the log is in the log.
+func (l *Log) write(in *incoming, v *view, a *producer.Analysis) error {
+	if err := l.touch(); err != nil {
+		return err
+	}
+	active := v.active()
+	if _, err := active.Append(in.batches, in.hs); err != nil {
+		if errors.Is(err, segment.ErrOverflow) || errors.Is(err, segment.ErrRange) {
+			return fmt.Errorf("append: %w", err)
+		}
+		return l.failWrite(err)
+	}
+	next := *v
+	next.end, next.size = in.lastOffset+1, active.Size()
+	in.aborted = a.Commit(in.aborted[:0])
+	var failed error
+	for _, t := range in.aborted {
+		if err := active.AppendAborted(t); err != nil {
+			failed = l.fail(err)
+			break
+		}
+	}
+	l.prod.SetEnd(next.end)
+	l.publish(next)
+
+	r := &in.result
+	if in.assign {
+		r.BaseOffset = v.end
+	}
+	r.LastOffset, r.MaxTimestamp = in.lastOffset, in.maxStamp
+	r.WrittenBytes = int64(len(in.batches))
+	l.counts.appends.Add(1)
+	l.counts.appendedRecords.Add(int64(r.Records))
+	l.counts.appendedBytes.Add(r.WrittenBytes)
+	return failed
+}

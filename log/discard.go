@@ -1,0 +1,111 @@
+package log
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/stratalog/strata/segment"
+)
+
+// doomed is a segment, or the snapshot of one, whose files are named .deleted, and go when they are due.
+type doomed struct {
+	due      time.Time
+	seg      *segment.Segment // nil of a snapshot
+	snapshot string
+}
+
+// discard renames the files of a segment to .deleted, to be removed when DeleteDelay is over. Readers that
+// have it go on. The caller holds mu.
+func (l *Log) discard(s *segment.Segment) error {
+	if err := s.Rename(segment.Deleted); err != nil {
+		return l.fail(err)
+	}
+	delete(l.born, s.BaseOffset())
+	l.doom(doomed{seg: s})
+	return nil
+}
+
+// discardSnapshot does that to the producer snapshot at offset, if there is one.
+func (l *Log) discardSnapshot(offset int64) error {
+	name, err := l.prod.MarkSnapshot(offset)
+	if err != nil {
+		return l.fail(err)
+	}
+	if name != "" {
+		l.doom(doomed{snapshot: name})
+	}
+	return nil
+}
+
+// doom notes when a file is to be removed.
+func (l *Log) doom(d doomed) {
+	delay := l.force.Load().DeleteDelay
+	d.due = l.now().Add(delay)
+	l.doomed = append(l.doomed, d)
+	l.syncer.names.Store(true)
+	l.later("delete-file", delay, func() {
+		if _, err := l.Reap(context.Background()); err != nil && !errors.Is(err, ErrClosed) {
+			l.warn("remove deleted files", err)
+		}
+	})
+}
+
+// later has something done after delay, where there is a scheduler.
+func (l *Log) later(name string, delay time.Duration, do func()) {
+	if l.o.Scheduler != nil {
+		l.o.Scheduler.Schedule(name, delay, 0, func(context.Context) { do() })
+	}
+}
+
+// Reap removes .deleted files that are older than DeleteDelay, of Retain, Truncate, Reset, Roll and
+// Replace, when no reader has them. Open removes what a crash left of them. With Options.Scheduler it is
+// scheduled when there are some.
+func (l *Log) Reap(ctx context.Context) (Deleted, error) {
+	l.mu.Lock()
+	defer l.unlock()
+	d := Deleted{Dir: l.Dir(), StartOffset: l.StartOffset(), Gone: true}
+	if err := l.usable(); err != nil {
+		return d, err
+	}
+	now := l.now()
+	for len(l.doomed) > 0 && !l.doomed[0].due.After(now) {
+		if err := ctx.Err(); err != nil {
+			return d, err
+		}
+		size, err := l.reapOne(l.doomed[0])
+		if err != nil {
+			return d, err
+		}
+		if l.doomed[0].seg != nil {
+			d.Segments++
+			d.Bytes += size
+		}
+		l.doomed = l.doomed[1:]
+	}
+	if len(l.doomed) > 0 {
+		d.Next = l.doomed[0].due
+	}
+	l.tellDeleted(d)
+	return d, nil
+}
+
+// reapOne removes one thing, and returns the size of what was a segment.
+func (l *Log) reapOne(d doomed) (int64, error) {
+	if d.seg != nil {
+		size := d.seg.Size()
+		return size, d.seg.Remove()
+	}
+	if err := l.fsys.Remove(d.snapshot); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	return 0, nil
+}
+
+// tellDeleted tells what Retain or Reap did, if it did something.
+func (l *Log) tellDeleted(d Deleted) {
+	if tell := l.o.Events.Deleted; tell != nil && d.Segments > 0 {
+		l.news.add(func() { tell(d) })
+	}
+}

@@ -1,0 +1,451 @@
+package log
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/internal/checkpoint"
+	"github.com/stratalog/strata/internal/epoch"
+	"github.com/stratalog/strata/internal/producer"
+	"github.com/stratalog/strata/segment"
+)
+
+// loader opens a Log, in the order of Kafka's LogLoader.
+type loader struct {
+	*Log
+	ctx    context.Context
+	began  time.Time
+	resume Resume
+	was    ownState
+	list   listing
+	report Recovery
+
+	segs  []*segment.Segment // by rising base offset
+	temp  *producer.State    // the producers as recovery needs them, up to the segment that it is at
+	end   int64
+	edge  int64 // ReadOnly: the size up to which the last segment is good
+	start int64
+}
+
+// ownState is what strata.checkpoint says.
+type ownState struct {
+	slot slot
+	at   int
+	ok   bool
+}
+
+// load loads what is in the directory.
+func (l *Log) load(ctx context.Context) error {
+	r := &loader{Log: l, ctx: ctx, began: l.now()}
+	steps := []func() error{
+		r.readResume, r.readDir, r.tidy, r.openSegments, r.openEpochs,
+		r.repair, r.recover, r.settleEnd, r.activate, r.settleStart, r.openProducers, r.publish,
+	}
+	for _, step := range steps {
+		if err := ctx.Err(); err != nil {
+			return errors.Join(err, r.abandon())
+		}
+		if err := step(); err != nil {
+			return errors.Join(err, r.abandon())
+		}
+	}
+	r.tell()
+	return nil
+}
+
+// abandon frees the segments of a log that could not be loaded.
+func (r *loader) abandon() error {
+	var errs []error
+	if r.view.Load() == nil {
+		for _, s := range r.segs {
+			errs = append(errs, s.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// readResume finds out what is known from before.
+func (r *loader) readResume() error {
+	r.report.Dir = r.Dir()
+	if r.o.Resume != nil {
+		r.resume = *r.o.Resume
+		return nil
+	}
+	var err error
+	r.was.slot, r.was.at, r.was.ok, err = readOwn(r.fsys, r.path(ownName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	s := r.was.slot
+	r.resume = Resume{Clean: s.clean, RecoveryPoint: s.point, StartOffset: s.start}
+	return err
+}
+
+// readDir lists the directory.
+func (r *loader) readDir() error {
+	entries, err := r.fsys.ReadDir(r.Dir())
+	if err != nil {
+		return err
+	}
+	r.list = list(entries)
+	return nil
+}
+
+// tidy removes what a crash left, and finishes the compactions that were complete.
+func (r *loader) tidy() error {
+	if r.o.ReadOnly {
+		return nil
+	}
+	if err := r.removeAll(r.list.leftover); err != nil {
+		return err
+	}
+	r.report.Undone = r.list.undone
+	if err := r.finishSwaps(); err != nil {
+		return err
+	}
+	return r.removeAll(r.list.orphans())
+}
+
+// removeAll removes files, and notes that.
+func (r *loader) removeAll(names []string) error {
+	for _, name := range names {
+		if err := r.fsys.Remove(r.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		r.syncer.names.Store(true)
+	}
+	r.report.Removed = append(r.report.Removed, names...)
+	return nil
+}
+
+// finishSwaps puts the segments of complete compactions in the place of the older ones. Those go first, and
+// durably: a crash must not leave both under their final names.
+func (r *loader) finishSwaps() error {
+	if len(r.list.swapped) == 0 {
+		return nil
+	}
+	first, next, err := r.swapRange()
+	if err != nil {
+		return err
+	}
+	if err := r.removeAll(r.list.replaced(first, next)); err != nil {
+		return err
+	}
+	if err := r.fsys.SyncDir(r.Dir()); err != nil {
+		return err
+	}
+	// The log comes first, as in each change of names: a .log.swap that is still there says that the range
+	// is to be emptied.
+	names := slices.Clone(r.list.swapped)
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(b2i(!strings.Contains(a, segment.LogExt)), b2i(!strings.Contains(b, segment.LogExt))), cmp.Compare(a, b))
+	})
+	for _, name := range names {
+		if err := r.fsys.Rename(r.path(name), r.path(strings.TrimSuffix(name, string(segment.Swap)))); err != nil {
+			return err
+		}
+	}
+	r.syncer.names.Store(true)
+	r.report.Finished = r.list.swaps
+	return r.readDir()
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// swapRange is the range of offsets that complete compactions cover.
+func (r *loader) swapRange() (first, next int64, err error) {
+	if len(r.list.swaps) == 0 {
+		return 0, 0, nil
+	}
+	first = r.list.swaps[0]
+	for _, base := range r.list.swaps {
+		o := r.segmentOptions(true)
+		o.State, o.ReadOnly = segment.Swap, true
+		s, err := segment.Open(r.fsys, r.parts, r.Dir(), base, o)
+		if err != nil {
+			return 0, 0, err
+		}
+		n, err := s.NextOffset()
+		if err = errors.Join(err, s.Close()); err != nil {
+			return 0, 0, fmt.Errorf("segment %d%s: %w", base, segment.Swap, err)
+		}
+		next = max(next, n)
+	}
+	return first, next, nil
+}
+
+// openSegments opens the segments, the last one first: it tells whether the stop was clean, and that tells
+// how closely to look at the indexes of the others.
+func (r *loader) openSegments() error {
+	places, err := r.places()
+	if err != nil {
+		return err
+	}
+	r.segs = make([]*segment.Segment, 0, len(places))
+	for i := len(places) - 1; i >= 0; i-- {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		last := i == len(places)-1
+		o := r.segmentOptions(!last || r.o.ReadOnly)
+		o.State, o.Check = places[i].state, !r.resume.Clean || last && r.o.Resume == nil
+		s, err := segment.Open(r.fsys, r.parts, r.Dir(), places[i].base, o)
+		if err != nil {
+			return fmt.Errorf("segment %d: %w", places[i].base, err)
+		}
+		r.segs = append(r.segs, s)
+		if last {
+			if err := r.believeClean(s); err != nil {
+				return err
+			}
+		}
+	}
+	slices.Reverse(r.segs)
+	return nil
+}
+
+// place is where a segment lies.
+type place struct {
+	base  int64
+	state segment.State
+}
+
+// places are where the segments lie. A log that changes nothing reads those of complete compactions where
+// they are, and passes over what they take the place of.
+func (r *loader) places() ([]place, error) {
+	var all []place
+	first, next := int64(0), int64(0)
+	if r.o.ReadOnly && len(r.list.swaps) > 0 {
+		var err error
+		if first, next, err = r.swapRange(); err != nil {
+			return nil, err
+		}
+		for _, base := range r.list.swaps {
+			all = append(all, place{base, segment.Swap})
+		}
+	}
+	for _, base := range r.list.segments {
+		if base < first || base >= next {
+			all = append(all, place{base, segment.Live})
+		}
+	}
+	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.base, b.base) })
+	return all, nil
+}
+
+// believeClean finds out whether the clean mark may be believed: where the log keeps its own checkpoint, only
+// if the end is the one that it was written with; and nowhere, if the tail is damaged.
+func (r *loader) believeClean(active *segment.Segment) error {
+	if !r.resume.Clean {
+		return nil
+	}
+	end, err := active.NextOffset()
+	switch {
+	case isDamage(err):
+		r.resume.Clean = false
+	case err != nil:
+		return fmt.Errorf("segment %d: %w", active.BaseOffset(), err)
+	case r.o.Resume == nil:
+		s := r.was.slot
+		// A truncation into a gap leaves an end above that of the last batch.
+		r.resume.Clean = active.Size() == s.activeSize && end <= s.end
+	}
+	return nil
+}
+
+// openEpochs opens the leader epochs. A damaged file is done without: recovery reads them from the batches
+// above the recovery point.
+func (r *loader) openEpochs() error {
+	o := epoch.Options{ReadOnly: r.o.ReadOnly, Empty: r.force.Load().magic() < 2}
+	name := r.path(checkpoint.LeaderEpochs)
+	cache, err := epoch.Open(r.fsys, name, o)
+	if errors.Is(err, checkpoint.ErrCorrupt) {
+		r.warn("epoch file", err)
+		o.Empty = true
+		cache, err = epoch.Open(r.fsys, name, o)
+	}
+	if err != nil {
+		return err
+	}
+	r.epochs.Store(cache)
+	return nil
+}
+
+// settleEnd finds the end of the log. Where it is below the start, all that was left is older than that, and
+// goes.
+func (r *loader) settleEnd() error {
+	if len(r.segs) == 0 {
+		r.end = r.resume.StartOffset
+		return nil
+	}
+	last := r.segs[len(r.segs)-1]
+	if r.o.ReadOnly {
+		return nil // recover found it
+	}
+	end, err := last.NextOffset()
+	if err != nil {
+		return fmt.Errorf("segment %d: %w", last.BaseOffset(), err)
+	}
+	if r.end = max(end, r.end); r.end >= r.resume.StartOffset {
+		return nil
+	}
+	for i := len(r.segs) - 1; i >= 0; i-- {
+		if err := r.discard(r.segs[i]); err != nil {
+			return err
+		}
+	}
+	r.segs, r.end = nil, r.resume.StartOffset
+	r.epochs.Load().Clear()
+	return nil
+}
+
+// activate sees that the last segment can be appended to.
+func (r *loader) activate() error {
+	if r.o.ReadOnly {
+		if len(r.segs) == 0 {
+			return fmt.Errorf("%s holds no segment: %w", r.Dir(), fs.ErrNotExist)
+		}
+		return nil
+	}
+	if len(r.segs) > 0 {
+		last := r.segs[len(r.segs)-1]
+		if !last.Sealed() {
+			return nil
+		}
+		if err := last.Close(); err != nil {
+			return err
+		}
+		r.segs = r.segs[:len(r.segs)-1]
+		s, err := segment.Open(r.fsys, r.parts, r.Dir(), last.BaseOffset(), r.segmentOptions(false))
+		if err != nil {
+			return fmt.Errorf("segment %d: %w", last.BaseOffset(), err)
+		}
+		r.segs = append(r.segs, s)
+		return nil
+	}
+	s, err := r.createSegment(r.resume.StartOffset)
+	if err != nil {
+		return err
+	}
+	r.segs = append(r.segs, s)
+	return nil
+}
+
+// settleStart finds the start of the log, and where its leader epochs begin and end.
+func (r *loader) settleStart() error {
+	r.start = max(r.resume.StartOffset, r.segs[0].BaseOffset())
+	r.start = min(r.start, r.end)
+	epochs := r.epochs.Load()
+	epochs.TruncateFromEnd(r.end)
+	epochs.TruncateFromStart(r.resume.StartOffset)
+	if r.o.ReadOnly {
+		return nil
+	}
+	return epochs.Flush()
+}
+
+// openProducers brings the producers to the end.
+func (r *loader) openProducers() error {
+	prod, err := r.newProducers()
+	if err != nil {
+		return err
+	}
+	v := view{segs: r.segs, start: r.start, end: r.end}
+	removed, err := prod.RemoveStraySnapshots(v.bases())
+	if err != nil {
+		return err
+	}
+	for _, offset := range removed {
+		r.report.Removed = append(r.report.Removed, segment.FileName(offset, producer.SnapshotExt, segment.Live))
+		r.syncer.names.Store(true)
+	}
+	if err := prod.Rebuild(r.rebuild(&v, r.resume.Clean)); err != nil {
+		return err
+	}
+	r.prod = prod
+	return nil
+}
+
+// newProducers is a producer.State that knows none.
+func (r *loader) newProducers() (*producer.State, error) {
+	return producer.Open(r.fsys, r.Dir(), producer.Options{
+		ExpireAfter: r.force.Load().ProducerAge, TxnTimeout: r.o.TxnTimeout,
+		VerifyTxns: r.o.VerifyTransactions, ReadOnly: r.o.ReadOnly,
+	})
+}
+
+// publish makes the log visible, with all that loading changed durable.
+func (r *loader) publish() error {
+	active := r.segs[len(r.segs)-1]
+	size := active.Size()
+	if r.o.ReadOnly {
+		size = r.edge
+	}
+	point := min(r.resume.RecoveryPoint, r.end)
+	if r.resume.Clean {
+		point = r.end
+	}
+	r.syncer.init(max(point, r.start))
+	hw := r.start
+	if r.o.Resume != nil {
+		hw = r.o.Resume.HighWatermark
+	}
+	r.Log.publish(view{segs: r.segs, size: size, start: r.start, end: r.end, hw: hw, unstable: codec.NoOffset})
+	if r.o.ReadOnly {
+		return nil
+	}
+	if r.o.Resume != nil {
+		if r.syncer.names.Swap(false) {
+			return r.fsys.SyncDir(r.Dir())
+		}
+		return nil
+	}
+	return r.publishOwn()
+}
+
+// publishOwn syncs what was recovered, so that the next recovery begins behind it, and says so in
+// strata.checkpoint.
+func (r *loader) publishOwn() error {
+	c, err := openOwn(r.fsys, r.path(ownName), r.was.slot, r.was.at)
+	if err != nil {
+		return err
+	}
+	r.Log.own = c
+	if r.resume.Clean && !r.syncer.names.Load() {
+		return nil
+	}
+	c.touched = true
+	r.syncer.names.Store(true)
+	if err := r.syncAll(r.view.Load()); err != nil {
+		return err
+	}
+	r.syncer.raise(r.end)
+	return c.write(r.slot(), true)
+}
+
+// tell tells what was put in order, if anything was.
+func (r *loader) tell() {
+	x := &r.report
+	x.Clean, x.From, x.EndOffset, x.Elapsed = r.resume.Clean, r.resume.RecoveryPoint, r.end, r.now().Sub(r.began)
+	some := len(x.Repaired) + len(x.Segments) + len(x.Dropped) + len(x.Finished) + len(x.Undone) + len(x.Removed)
+	if some == 0 {
+		return
+	}
+	r.info("recovered", "end", r.end, "cut", x.CutBytes())
+	if tell := r.o.Events.Recovered; tell != nil {
+		report := *x
+		r.news.add(func() { tell(report) })
+	}
+}

@@ -1,0 +1,103 @@
+package log
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/segment"
+)
+
+// recordsBytes is what RecordsWith reads at a time: enough that a disk is read in large pieces.
+const recordsBytes = 1 << 20
+
+// Records yields the records from offset from on. It is RecordsWith with the zero ReadOptions.
+func (l *Log) Records(ctx context.Context, from int64) iter.Seq2[codec.Record, error] {
+	return l.RecordsWith(ctx, from, ReadOptions{})
+}
+
+// RecordsWith yields the records from offset from on, to where the isolation ended when it came there.
+//
+//   - They are verified, in offset order, and valid until the next step; control records are left out, and
+//     so are, with ReadCommitted, those of aborted transactions.
+//   - A batch that is damaged is an error, with an *fsio.PosError inside, and goes to Events.Damaged. Going
+//     on yields what is behind it.
+//   - Any other error ends the iteration, ctx's among them.
+func (l *Log) RecordsWith(ctx context.Context, from int64, o ReadOptions) iter.Seq2[codec.Record, error] {
+	o.MaxBytes, o.Strict = recordsBytes, false
+	return func(yield func(codec.Record, error) bool) {
+		for {
+			if err := ctx.Err(); err != nil {
+				yield(codec.Record{}, err)
+				return
+			}
+			s, err := l.ReadWith(from, o)
+			if err != nil {
+				yield(codec.Record{}, err)
+				return
+			}
+			next, more := s.NextOffset(), s.Len() > 0
+			if more {
+				more = l.yieldSlice(s, yield)
+			}
+			if err := s.Close(); err != nil && more {
+				yield(codec.Record{}, err)
+				return
+			}
+			if !more {
+				return
+			}
+			from = next
+		}
+	}
+}
+
+// yieldSlice yields the records of s. It reports whether to go on behind it.
+func (l *Log) yieldSlice(s *segment.Slice, yield func(codec.Record, error) bool) bool {
+	for r, err := range s.Records() {
+		if err == nil {
+			if !yield(r, nil) {
+				return false
+			}
+			continue
+		}
+		damaged := l.damaged(err)
+		if !yield(codec.Record{}, err) || !damaged {
+			return false
+		}
+	}
+	return true
+}
+
+// damaged tells of damage that a reader met, and reports whether err is that.
+func (l *Log) damaged(err error) bool {
+	at, ok := errors.AsType[*fsio.PosError](err)
+	if !ok || !isDamage(err) {
+		return false
+	}
+	l.tellDamage(segment.Damage{
+		Path: at.Path, Pos: at.Pos, FirstOffset: codec.NoOffset, NextOffset: codec.NoOffset, Err: err,
+	})
+	return true
+}
+
+// isDamage reports whether err is about bytes that are not what was written.
+func isDamage(err error) bool {
+	for _, class := range []error{codec.ErrCorrupt, codec.ErrShort, codec.ErrMagic, codec.ErrTooLarge, codec.ErrCompression, codec.ErrInvalid} {
+		if errors.Is(err, class) {
+			return true
+		}
+	}
+	return false
+}
+
+// tellDamage counts and tells of damage.
+func (l *Log) tellDamage(d segment.Damage) {
+	l.counts.damages.Add(1)
+	l.warn("damaged", d.Err)
+	if tell := l.o.Events.Damaged; tell != nil {
+		tell(Damage{Dir: l.Dir(), Damage: d})
+	}
+}

@@ -1,0 +1,404 @@
+package log
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"sync"
+
+	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/index"
+	"github.com/stratalog/strata/internal/producer"
+	"github.com/stratalog/strata/scheduler"
+	"github.com/stratalog/strata/segment"
+)
+
+// repair recovers, by themselves, the segments whose offset index is missing, and, below the recovery point,
+// those with a damaged one: later segments stay, as in Kafka.
+func (r *loader) repair() error {
+	if r.o.ReadOnly {
+		return nil
+	}
+	first := r.firstUnsynced()
+	for i, s := range r.segs {
+		err := s.IndexErr()
+		if err == nil || i >= first && !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		keep := func(path string, pos int64, cut io.Reader) error { return r.keep(path, pos, cut) }
+		rec, err := r.recoverSegment(i, keep)
+		if err == nil {
+			err = s.Sync()
+		}
+		if err != nil {
+			return err
+		}
+		r.syncer.names.Store(true)
+		r.report.Repaired = append(r.report.Repaired, rec)
+	}
+	return nil
+}
+
+// firstUnsynced is the first segment that recovery has to verify.
+func (r *loader) firstUnsynced() int {
+	if r.resume.Clean {
+		return len(r.segs)
+	}
+	v := view{segs: r.segs}
+	return v.floor(r.resume.RecoveryPoint)
+}
+
+// recover verifies the segments from the recovery point on. Behind the first cut nothing stays: what is
+// there is a prefix of what was appended.
+func (r *loader) recover() error {
+	if r.o.ReadOnly {
+		return r.probe()
+	}
+	first := r.firstUnsynced()
+	if first >= len(r.segs) {
+		return nil
+	}
+	ahead, err := r.verifyAhead(first)
+	if err != nil {
+		return err
+	}
+	for i := first; i < len(r.segs); i++ {
+		rec := ahead[i-first]
+		if rec == nil {
+			got, err := r.recoverSegment(i, r.keepAndDrop(i))
+			if err != nil {
+				return err
+			}
+			rec = &got
+		} else if err := r.snapshotAt(i, rec.NextOffset); err != nil {
+			return err
+		}
+		r.report.Segments = append(r.report.Segments, *rec)
+		if err := r.dropBehindGap(i, rec.NextOffset); err != nil {
+			return err
+		}
+	}
+	r.syncer.names.Store(true)
+	return r.leaveDamagedTail()
+}
+
+// verifyAhead recovers segments side by side, where Options.RecoverWorkers says so, as far as they are whole
+// and without producers: others have to wait for those before them. Their places in the result are nil.
+func (r *loader) verifyAhead(first int) ([]*segment.Recovery, error) {
+	n := len(r.segs) - first
+	done := make([]*segment.Recovery, n)
+	if r.o.RecoverWorkers <= 1 {
+		return done, nil
+	}
+	type epochAt struct {
+		epoch  int32
+		offset int64
+	}
+	epochs := make([][]epochAt, n)
+	var mu sync.Mutex
+	err := scheduler.Each(r.ctx, r.o.RecoverWorkers, n, func(ctx context.Context, i int) error {
+		latest := codec.NoLeaderEpoch
+		rec, err := r.segs[first+i].Recover(ctx, segment.RecoverOptions{
+			From: r.resume.RecoveryPoint,
+			Seen: func(b segment.Batch, _ []byte) error {
+				if b.ProducerID >= 0 {
+					return errWait
+				}
+				if b.LeaderEpoch > latest {
+					latest = b.LeaderEpoch
+					epochs[i] = append(epochs[i], epochAt{latest, b.BaseOffset})
+				}
+				return nil
+			},
+			Keep: func(string, int64, io.Reader) error { return errWait },
+			Damaged: func(d segment.Damage) {
+				mu.Lock()
+				defer mu.Unlock()
+				r.foundDamage(d)
+			},
+		})
+		switch {
+		case err == nil:
+			done[i] = &rec
+		case !errors.Is(err, errWait):
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range n {
+		for _, e := range epochs[i] {
+			if done[i] == nil {
+				return done, nil // what is behind is noted when this one is recovered
+			}
+			if err := r.noteEpoch(e.epoch, e.offset); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return done, nil
+}
+
+// errWait says that a segment has to wait for those before it.
+var errWait = errors.New("log: segment waits for its turn")
+
+// recoverSegment recovers the i-th segment, with its index of aborted transactions and the leader epochs
+// that begin in it, and snapshots the producers behind it.
+func (r *loader) recoverSegment(i int, keep func(string, int64, io.Reader) error) (segment.Recovery, error) {
+	s := r.segs[i]
+	if err := r.producersTo(i); err != nil {
+		return segment.Recovery{}, err
+	}
+	var aborted []index.AbortedTxn
+	rec, err := s.Recover(r.ctx, segment.RecoverOptions{
+		From: r.resume.RecoveryPoint,
+		Seen: func(b segment.Batch, bytes []byte) error {
+			var err error
+			if aborted, err = r.see(b, bytes, aborted[:0]); err != nil {
+				return err
+			}
+			for _, t := range aborted {
+				if err := s.AppendAborted(t); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Keep:    keep,
+		Damaged: r.foundDamage,
+	})
+	if err != nil {
+		return rec, fmt.Errorf("recover segment %d: %w", s.BaseOffset(), err)
+	}
+	return rec, r.snapshotAt(i, rec.NextOffset)
+}
+
+// see takes a batch into account that recovery kept.
+func (r *loader) see(b segment.Batch, bytes []byte, aborted []index.AbortedTxn) ([]index.AbortedTxn, error) {
+	if err := r.noteEpoch(b.LeaderEpoch, b.BaseOffset); err != nil {
+		return nil, err
+	}
+	if b.ProducerID < 0 {
+		r.temp.SetEnd(b.NextOffset())
+		return aborted, nil
+	}
+	p := producer.Batch{Header: b.Header}
+	if b.Attributes.Control() {
+		var err error
+		if p.Marker, err = producer.ReadMarker(r.parts.Codec, bytes); err != nil {
+			return aborted, damageIsNone(err)
+		}
+	}
+	aborted, err := r.temp.Replay(aborted, p)
+	if errors.Is(err, producer.ErrInvalidTxnState) {
+		return aborted, nil // what is in the log is in the log, whatever its producer should have done
+	}
+	return aborted, err
+}
+
+// noteEpoch notes a leader epoch that is above the last one.
+func (r *loader) noteEpoch(epoch int32, offset int64) error {
+	epochs := r.epochs.Load()
+	latest, ok := epochs.Latest()
+	if epoch < 0 || ok && epoch <= latest.Epoch || r.force.Load().magic() < 2 {
+		return nil
+	}
+	return epochs.Assign(epoch, offset)
+}
+
+// producersTo brings the producers that recovery knows to the base of the i-th segment, with a snapshot
+// there.
+func (r *loader) producersTo(i int) error {
+	if r.temp == nil {
+		var err error
+		if r.temp, err = r.newProducers(); err != nil {
+			return err
+		}
+	}
+	base := r.segs[i].BaseOffset()
+	if base > 0 && r.temp.End() == base {
+		return nil
+	}
+	v := view{segs: r.segs, start: r.resume.StartOffset, end: base}
+	return r.temp.Rebuild(r.rebuild(&v, false))
+}
+
+// snapshotAt snapshots the producers at next, behind the i-th segment, which may have none.
+func (r *loader) snapshotAt(i int, next int64) error {
+	if err := r.producersTo(i); err != nil && r.temp == nil {
+		return err
+	}
+	r.temp.SetEnd(next)
+	_, err := r.temp.TakeSnapshot(false)
+	return err
+}
+
+// keepAndDrop keeps the bytes that are about to be cut from the i-th segment, and drops those behind it
+// first, durably: a crash in between must not leave them behind a hole.
+func (r *loader) keepAndDrop(i int) func(string, int64, io.Reader) error {
+	return func(path string, pos int64, cut io.Reader) error {
+		if err := r.drop(i+1, fmt.Errorf("behind the cut at %d of %s: %w", pos, path, codec.ErrCorrupt)); err != nil {
+			return err
+		}
+		return r.keep(path, pos, cut)
+	}
+}
+
+// drop drops the segments from the i-th on, the last one first.
+func (r *loader) drop(i int, cause error) error {
+	if i >= len(r.segs) {
+		return nil
+	}
+	dropped := r.segs[i:]
+	for j := len(dropped) - 1; j >= 0; j-- {
+		s := dropped[j]
+		name := r.path(segment.FileName(s.BaseOffset(), segment.LogExt, segment.Live))
+		if err := r.keepFile(name); err != nil {
+			return err
+		}
+		next, err := s.NextOffset()
+		if err != nil {
+			next = codec.NoOffset
+		}
+		d := segment.Damage{Path: name, Size: s.Size(), FirstOffset: s.BaseOffset(), NextOffset: next, Err: cause}
+		if err := r.discard(s); err != nil {
+			return err
+		}
+		r.report.Dropped = append(r.report.Dropped, d)
+	}
+	r.segs = r.segs[:i]
+	return r.fsys.SyncDir(r.Dir())
+}
+
+// dropBehindGap drops what is behind the i-th segment where offsets are missing between: a crash took the
+// end of a segment that was rolled and not synced. Only a log that keeps its own checkpoint can tell: it
+// moves the recovery point past the gaps that appends, truncations and compactions make.
+func (r *loader) dropBehindGap(i int, next int64) error {
+	if !r.was.ok || i+1 >= len(r.segs) {
+		return nil
+	}
+	base := r.segs[i+1].BaseOffset()
+	if next >= base || base <= r.resume.RecoveryPoint {
+		return nil
+	}
+	return r.drop(i+1, fmt.Errorf("offsets [%d, %d) are missing before it: %w", next, base, codec.ErrCorrupt))
+}
+
+// foundDamage tells of damage below the recovery point, once Open is done.
+func (r *loader) foundDamage(d segment.Damage) {
+	r.news.add(func() { r.tellDamage(d) })
+	last := r.segs[len(r.segs)-1]
+	if d.Path == r.path(segment.FileName(last.BaseOffset(), segment.LogExt, segment.Live)) && d.Pos+d.Size >= last.Size() {
+		r.end = max(r.end, d.NextOffset, r.resume.RecoveryPoint)
+	}
+}
+
+// leaveDamagedTail begins a new segment behind one that ends in bytes that cannot be read and must not be
+// cut: nothing is appended behind those, and no offset below the recovery point is given out again.
+func (r *loader) leaveDamagedTail() error {
+	last := r.segs[len(r.segs)-1]
+	next, err := last.NextOffset()
+	if err != nil || r.end <= next || r.end <= last.BaseOffset() {
+		return err
+	}
+	if err := last.Seal(); err != nil {
+		return err
+	}
+	s, err := r.createSegment(r.end)
+	if err != nil {
+		return err
+	}
+	r.segs = append(r.segs, s)
+	return nil
+}
+
+// keep hands bytes that are about to be cut to the quarantine.
+func (r *loader) keep(name string, pos int64, cut io.Reader) error {
+	q := r.o.Quarantine
+	if q == nil {
+		return nil
+	}
+	if err := q.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := q.OpenFile(fmt.Sprintf("%s.%d", name, pos), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.NewOffsetWriter(f, 0), cut)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("quarantine: %w", err)
+	}
+	return q.SyncDir(path.Dir(name))
+}
+
+// keepFile hands a whole file to the quarantine.
+func (r *loader) keepFile(name string) error {
+	if r.o.Quarantine == nil {
+		return nil
+	}
+	f, err := r.fsys.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	err = r.keep(name, 0, io.NewSectionReader(f, 0, math.MaxInt64))
+	return errors.Join(err, f.Close())
+}
+
+// probe finds out, for a log that is opened to be looked at, how far recovery would let it reach. It changes
+// nothing.
+func (r *loader) probe() error {
+	for i := range r.segs {
+		s := r.segs[i]
+		r.edge = s.Size()
+		if i < r.firstUnsynced() && i < len(r.segs)-1 {
+			continue
+		}
+		good, next, err := r.probeSegment(s)
+		if err != nil {
+			return err
+		}
+		r.edge, r.end = good, next
+		if good < s.Size() {
+			for _, behind := range r.segs[i+1:] {
+				if err := behind.Close(); err != nil {
+					return err
+				}
+			}
+			r.segs = r.segs[:i+1]
+			break
+		}
+	}
+	return nil
+}
+
+// probeSegment is how far a segment is good, and the offset behind that.
+func (r *loader) probeSegment(s *segment.Segment) (good, next int64, err error) {
+	next = s.BaseOffset()
+	var buf []byte
+	for b, err := range s.Batches(0) {
+		if err == nil && !r.resume.Clean && b.LastOffset >= r.resume.RecoveryPoint {
+			if buf, err = s.ReadBatch(buf[:0], b); err == nil {
+				err = r.parts.Codec.Verify(buf)
+			}
+		}
+		if isDamage(err) {
+			return good, next, nil
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		good, next = b.End(), b.NextOffset()
+	}
+	return good, next, nil
+}

@@ -1,0 +1,24 @@
+package log
+
+import "context"
+
+// Wait returns nil when there is something to read at offset or above, as far as i goes. Otherwise it
+// waits: for ctx, whose error it returns, or Close, which is ErrClosed.
+func (l *Log) Wait(ctx context.Context, offset int64, i Isolation) error {
+	l.wait.count.Add(1)
+	defer l.wait.count.Add(-1)
+	for {
+		changed := l.wait.next()
+		switch {
+		case l.closed.Load():
+			return ErrClosed
+		case offset < l.view.Load().limit(i):
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
