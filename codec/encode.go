@@ -55,30 +55,31 @@ func partBytes(b []byte) int64 {
 
 // writeRecords encodes recs, which measure has seen, over dst, which they fill.
 func writeRecords(dst []byte, h *Header, recs []Record) {
-	dst = dst[:0]
+	pos := 0
 	for i := range recs {
 		r := &recs[i]
 		timestamp, offset := r.Timestamp-h.BaseTimestamp, r.Offset-h.BaseOffset
-		dst = varint.Append(dst, bodyBytes(r, timestamp, offset))
-		dst = append(dst, 0)
-		dst = varint.Append(dst, timestamp)
-		dst = varint.Append(dst, offset)
-		dst = appendPart(dst, r.Key)
-		dst = appendPart(dst, r.Value)
-		dst = varint.Append(dst, int64(len(r.Headers)))
+		pos += varint.Put(dst[pos:], bodyBytes(r, timestamp, offset))
+		dst[pos] = 0 // attributes
+		pos++
+		pos += varint.Put(dst[pos:], timestamp)
+		pos += varint.Put(dst[pos:], offset)
+		pos += putPart(dst[pos:], r.Key)
+		pos += putPart(dst[pos:], r.Value)
+		pos += varint.Put(dst[pos:], int64(len(r.Headers)))
 		for j := range r.Headers {
-			dst = varint.Append(dst, int64(len(r.Headers[j].Key)))
-			dst = append(dst, r.Headers[j].Key...)
-			dst = appendPart(dst, r.Headers[j].Value)
+			pos += varint.Put(dst[pos:], int64(len(r.Headers[j].Key)))
+			pos += copy(dst[pos:], r.Headers[j].Key)
+			pos += putPart(dst[pos:], r.Headers[j].Value)
 		}
 	}
 }
 
-// appendPart encodes a key or value, where nil is null.
-func appendPart(dst, b []byte) []byte {
+// putPart encodes a key or value, where nil is null, over dst, and returns its size.
+func putPart(dst, b []byte) int {
 	if b == nil {
-		return append(dst, 1)
+		return varint.Put(dst, -1)
 	}
-	dst = varint.Append(dst, int64(len(b)))
-	return append(dst, b...)
+	n := varint.Put(dst, int64(len(b)))
+	return n + copy(dst[n:], b)
 }

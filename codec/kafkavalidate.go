@@ -57,18 +57,27 @@ func (k *kafka) validateQuick(batches []byte, r *Rules) (v Validated, ok bool) {
 func (r *Rules) walk(h *Header, section []byte) (newest int64, ok bool) {
 	oldest := int64(math.MaxInt64)
 	newest = math.MinInt64
-	keyBytes := 0 // −1 as soon as one is null
-	var s shape
+	leastKey := 0 // −1 as soon as one is null
+	pos := 0
 	for i := range h.Count {
-		if s.read(section, s.end) != nil || s.offset != int64(i) {
+		end, timestamp, offset, _, keyBytes, _, _ := quickShape(section, pos)
+		if end == 0 {
+			var s shape
+			if s.slow(section, pos) != nil {
+				return 0, false
+			}
+			end, timestamp, offset, keyBytes = s.end, s.timestamp, s.offset, s.keyBytes
+		}
+		if offset != int64(i) {
 			return 0, false
 		}
-		timestamp := h.BaseTimestamp + s.timestamp
+		pos = end
+		timestamp += h.BaseTimestamp
 		oldest, newest = min(oldest, timestamp), max(newest, timestamp)
-		keyBytes = min(keyBytes, s.keyBytes)
+		leastKey = min(leastKey, keyBytes)
 	}
 	switch {
-	case s.end != len(section), r.NeedKey && keyBytes < 0:
+	case pos != len(section), r.NeedKey && leastKey < 0:
 		return 0, false
 	case h.Attributes.LogAppendTime(), oldest < 0: // rare, and the rules differ for records without a time
 		return 0, false

@@ -54,25 +54,27 @@ func (k *kafka) batchRecords(h *Header, batch []byte, yield func(Record, error) 
 		if err := s.read(section, s.end); err != nil {
 			return fmt.Errorf("record %d of %d: %w", i, h.Count, err)
 		}
-		r := Record{
-			Offset:    h.BaseOffset + s.offset,
-			Timestamp: h.BaseTimestamp + s.timestamp,
-			Key:       part(section, s.key, s.keyBytes),
-			Value:     part(section, s.value, s.valueBytes),
-		}
-		if r.Offset <= last || r.Offset > h.LastOffset {
+		offset, timestamp := h.BaseOffset+s.offset, h.BaseTimestamp+s.timestamp
+		if offset <= last || offset > h.LastOffset {
 			return fmt.Errorf("record %d of %d: offset %d between %d and %d: %w",
-				i, h.Count, r.Offset, last, h.LastOffset+1, ErrCorrupt)
+				i, h.Count, offset, last, h.LastOffset+1, ErrCorrupt)
 		}
-		last = r.Offset
+		last = offset
 		if appended {
-			r.Timestamp = h.MaxTimestamp
+			timestamp = h.MaxTimestamp
 		}
+		var own []RecordHeader
 		if s.headerCount > 0 {
 			headers = readHeaders(headers[:0], section, &s)
-			r.Headers = headers
+			own = headers
 		}
-		if !yield(r, nil) {
+		if !yield(Record{
+			Offset:    offset,
+			Timestamp: timestamp,
+			Key:       part(section, s.key, s.keyBytes),
+			Value:     part(section, s.value, s.valueBytes),
+			Headers:   own,
+		}, nil) {
 			return nil
 		}
 	}

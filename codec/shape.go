@@ -21,53 +21,53 @@ type shape struct {
 	headerCount int
 }
 
-// quickBytes is what quick needs to see from a record's begin: everything up to the key's size.
-const quickBytes = 9
-
 // read finds the parts of the record at pos in b, and checks that they fill it.
 func (s *shape) read(b []byte, pos int) error {
-	if s.quick(b, pos) {
-		return nil
+	end, timestamp, offset, key, keyBytes, value, valueBytes := quickShape(b, pos)
+	if end == 0 {
+		return s.slow(b, pos)
 	}
-	return s.slow(b, pos)
+	s.end, s.timestamp, s.offset = end, timestamp, offset
+	s.key, s.keyBytes, s.value, s.valueBytes = key, keyBytes, value, valueBytes
+	s.headerCount = 0
+	return nil
 }
 
-// quick is read for the shape that nearly all records have: sizes and deltas of one or two bytes, no
-// headers. It loads eight bytes once and takes the integers from the register. false says nothing but that
-// slow must look.
-func (s *shape) quick(b []byte, pos int) bool {
+// quickBytes is what quickShape needs to see from a record's begin: everything up to the key's size.
+const quickBytes = 9
+
+// quickShape is shape.read for what nearly all records are: sizes and deltas of one or two bytes, no headers.
+// It loads eight bytes once and takes the integers from the register; its results too stay in registers. end
+// is 0 where slow must look.
+func quickShape(b []byte, pos int) (end int, timestamp, offset int64, key, keyBytes, value, valueBytes int) {
 	if pos+quickBytes > len(b) {
-		return false
+		return end, timestamp, offset, key, keyBytes, value, valueBytes
 	}
 	w := binary.LittleEndian.Uint64(b[pos:])
 	size, n := varint.Short(w)
-	w >>= n + 8 // and the attributes
-	timestamp, m := varint.Short(w)
-	w >>= m
-	offset, l := varint.Short(w)
-	if n == 0 || m == 0 || l == 0 || size&1 != 0 {
-		return false
+	w >>= (n + 8) & 63 // and the attributes; the mask saves the compiler a comparison
+	t, m := varint.Short(w)
+	w >>= m & 63
+	o, l := varint.Short(w)
+	stop := pos + int(n>>3+uint(size>>1)) // size>>1 is its zig-zag undone
+	key = pos + int((n+m+l)>>3) + 1
+	if n == 0 || m == 0 || l == 0 || size&1 != 0 || stop > len(b) || key+2 > stop {
+		return 0, 0, 0, 0, 0, 0, 0
 	}
-	end := pos + int(n/8) + int(size>>1)
-	p := pos + int((n+m+l)/8) + 1
-
-	keyBytes, n := varint.Short(uint64(binary.LittleEndian.Uint16(b[p:])))
-	p += int(n / 8)
-	s.key, s.keyBytes = p, int(varint.Unzig(keyBytes))
-	p += max(s.keyBytes, 0)
-	if n == 0 || s.keyBytes < -1 || end > len(b) || p+2 > end {
-		return false
+	u, n := varint.Short(uint64(binary.LittleEndian.Uint16(b[key:])))
+	key += int(n >> 3)
+	keyBytes = int(varint.Unzig(u))
+	value = key + max(keyBytes, 0)
+	if n == 0 || keyBytes < -1 || value+2 > stop {
+		return 0, 0, 0, 0, 0, 0, 0
 	}
-	valueBytes, n := varint.Short(uint64(binary.LittleEndian.Uint16(b[p:])))
-	p += int(n / 8)
-	s.value, s.valueBytes = p, int(varint.Unzig(valueBytes))
-	p += max(s.valueBytes, 0)
-	if n == 0 || s.valueBytes < -1 || p+1 != end || b[p] != 0 {
-		return false
+	u, n = varint.Short(uint64(binary.LittleEndian.Uint16(b[value:])))
+	value += int(n >> 3)
+	valueBytes = int(varint.Unzig(u))
+	if n == 0 || valueBytes < -1 || value+max(valueBytes, 0)+1 != stop || b[stop-1] != 0 {
+		return 0, 0, 0, 0, 0, 0, 0
 	}
-	s.end, s.headerCount = end, 0
-	s.timestamp, s.offset = varint.Unzig(timestamp), varint.Unzig(offset)
-	return true
+	return stop, varint.Unzig(t), varint.Unzig(o), key, keyBytes, value, valueBytes
 }
 
 // slow is read for any bytes.

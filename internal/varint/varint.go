@@ -20,6 +20,18 @@ func Append(dst []byte, v int64) []byte {
 	return append(dst, byte(u))
 }
 
+// Put encodes v over the beginning of dst, which must have room, and returns its size.
+func Put(dst []byte, v int64) int {
+	u := uint64(v<<1) ^ uint64(v>>63)
+	i := 0
+	for ; u >= 0x80; i++ {
+		dst[i] = byte(u) | 0x80
+		u >>= 7
+	}
+	dst[i] = byte(u)
+	return i + 1
+}
+
 // Size is the number of bytes that Append adds for v.
 func Size(v int64) int {
 	u := uint64(v<<1) ^ uint64(v>>63)

@@ -39,6 +39,8 @@ func TestVectors(t *testing.T) {
 			require.Equal(t, want, varint.Append(nil, v.v), "Append(%d)", v.v)
 			require.Equal(t, len(want), varint.Size(v.v), "Size(%d)", v.v)
 
+			put := make([]byte, varint.MaxBytes64)
+			require.Equal(t, want, put[:varint.Put(put, v.v)], "Put(%d)", v.v)
 			got, n := varint.Read64(append(want, 0xff))
 			require.Equal(t, v.v, got, "Read64")
 			require.Equal(t, len(want), n, "Read64's size")
