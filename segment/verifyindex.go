@@ -1,0 +1,184 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/index"
+)
+
+// indexCheck holds the entries of an index against the batches, side by side. It keeps what is wrong until
+// the log is done.
+type indexCheck struct {
+	judge
+	file    *indexFile
+	name    string
+	index   index.Index
+	at      int // the next entry
+	damages []Damage
+	corrupt error // the file is no index
+}
+
+// judge says of one kind of entry whether it is right.
+type judge interface {
+	// due reports whether e is to be judged by b, or has been passed by it.
+	due(e index.Entry, b Batch) bool
+	// wrong is what is wrong with e, which is due at b. before is the offset behind the batch before b, or
+	// codec.NoOffset.
+	wrong(e index.Entry, b Batch, before int64) error
+	// took notes b, when all entries that were due are judged.
+	took(b Batch) error
+	// damaged notes that the log is damaged between the positions from and to.
+	damaged(from, to int64)
+}
+
+// openIndex opens the file of x for reading, and begins to check it.
+func (v *verifier) openIndex(x *indexFile, j judge) error {
+	o := v.seg.indexOptions(x, true)
+	o.Check, o.ReadOnly = true, true
+	check := &indexCheck{judge: j, file: x, name: v.seg.path(x.extension)}
+	opened, err := v.seg.parts.OpenIndex(v.seg.fsys, check.name, o)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, index.ErrCorrupt):
+		check.corrupt = err
+	case err != nil:
+		return err
+	}
+	check.index = opened
+	v.indexes = append(v.indexes, check)
+	return nil
+}
+
+// take judges the entries that are due at b.
+func (x *indexCheck) take(b Batch, before int64) {
+	if x.corrupt != nil {
+		return
+	}
+	for ; x.at < x.index.Len() && x.due(x.index.At(x.at), b); x.at++ {
+		x.note(x.at, x.wrong(x.index.At(x.at), b, before))
+	}
+	x.note(x.at-1, x.took(b))
+}
+
+// note notes what is wrong with entry i, if anything is.
+func (x *indexCheck) note(i int, why error) {
+	if why == nil {
+		return
+	}
+	size := int64(x.file.layout.EntryBytes())
+	err := fmt.Errorf("entry %d: %w: %w", i, why, index.ErrCorrupt)
+	x.damages = append(x.damages, Damage{
+		Path: x.name, Pos: int64(i) * size, Size: size, FirstOffset: codec.NoOffset, NextOffset: codec.NoOffset,
+		Err: &fsio.PosError{Op: "verify", Path: x.name, Pos: int64(i) * size, Err: err},
+	})
+}
+
+// finish tells of all that was wrong, and of entries that lead past the end.
+func (x *indexCheck) finish(v *verifier) error {
+	if x.corrupt != nil {
+		return v.damagedIndex(x.name, x.corrupt)
+	}
+	if x.at < x.index.Len() {
+		// A log that is being written may have grown since its size was taken.
+		if info, err := v.seg.fsys.Stat(v.seg.path(LogExt)); err != nil {
+			return err
+		} else if info.Size() <= v.end {
+			for ; x.at < x.index.Len(); x.at++ {
+				x.note(x.at, errors.New("leads past the last batch"))
+			}
+		}
+	}
+	for _, d := range x.damages {
+		if err := v.tell(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// offsetJudge judges entries of an offset index. The key of one may be
+//
+//   - the last offset of the batch, since Kafka 3.9.1;
+//   - from 2.0 on that of a later batch, which ended the append;
+//   - before, the first offset of the batch, or one in the hole before it, where an append was that a
+//     truncation has taken.
+type offsetJudge struct {
+	append   int64 // the key of an entry whose append has not ended yet
+	open     bool
+	from, to int64 // the last damage
+}
+
+func (*offsetJudge) due(e index.Entry, b Batch) bool { return e.Value <= b.Pos }
+
+func (j *offsetJudge) damaged(from, to int64) {
+	if from != j.to {
+		j.from = from
+	}
+	j.to = to
+}
+
+func (j *offsetJudge) wrong(e index.Entry, b Batch, before int64) error {
+	j.open = false
+	switch {
+	case j.from <= e.Value && e.Value < j.to:
+		return nil
+	case e.Value < b.Pos:
+		return fmt.Errorf("position %d is not that of a batch", e.Value)
+	case e.Key > b.LastOffset:
+		j.append, j.open = e.Key, true
+		return nil
+	case e.Key == b.LastOffset, e.Key <= first(b) && e.Key >= before:
+		return nil
+	case b.BaseOffset == codec.NoOffset && e.Key >= before:
+		return nil
+	}
+	return fmt.Errorf("offset %d for a batch of [%d, %d]", e.Key, b.BaseOffset, b.LastOffset)
+}
+
+func (j *offsetJudge) took(b Batch) error {
+	if !j.open || b.LastOffset < j.append {
+		return nil
+	}
+	j.open = false
+	if b.LastOffset == j.append {
+		return nil
+	}
+	return fmt.Errorf("offset %d is not the last of a batch", j.append)
+}
+
+// timeJudge judges entries of a time index: no record up to the offset of one has a later timestamp, and
+// one has it.
+type timeJudge struct {
+	max, before int64 // the largest timestamp so far, with and without the last batch
+	blind       bool  // there was damage, which may have had larger ones
+}
+
+func (j *timeJudge) due(e index.Entry, b Batch) bool {
+	if e.Value > b.LastOffset {
+		return false
+	}
+	j.max = max(j.before, b.MaxTimestamp)
+	return true
+}
+
+func (j *timeJudge) damaged(int64, int64) { j.blind = true }
+
+func (j *timeJudge) wrong(e index.Entry, b Batch, before int64) error {
+	switch {
+	case e.Key < j.before, e.Value == b.LastOffset && e.Key < j.max:
+		return fmt.Errorf("timestamp %d at offset %d, where %d came before", e.Key, e.Value, max(j.before, j.max))
+	case e.Key > j.max && !j.blind:
+		return fmt.Errorf("timestamp %d at offset %d, where %d is the largest", e.Key, e.Value, j.max)
+	}
+	return nil
+}
+
+func (j *timeJudge) took(b Batch) error {
+	j.before = max(j.before, b.MaxTimestamp)
+	return nil
+}
