@@ -1,6 +1,11 @@
 package segment
 
-import "github.com/stratalog/strata/codec"
+import (
+	"errors"
+	"io"
+
+	"github.com/stratalog/strata/codec"
+)
 
 // Damage is a stretch of a file that is not what was written.
 type Damage struct {
@@ -28,38 +33,26 @@ func (w *walker) lost() int64 {
 }
 
 // skip goes on behind the damage that a step has met, and returns where that begins. What comes next is a
-// batch that verifies and whose offsets are above those before the damage, or the end.
+// batch that is verified and fits those before the damage, or the end.
 func (w *walker) skip() (from int64, err error) {
 	from, w.offset = w.damaged(), w.lost()
-	next := w.end
-	if w.bad {
-		next = w.last.End()
+	expect := codec.Expect{
+		Offset: max(w.offset, w.seg.base),
+		End:    w.seg.lastFitting() + 1,
+		Bytes:  w.end - from,
 	}
-	w.pos = w.end
-	if ok, err := w.goesOn(next); err != nil {
-		return from, err
-	} else if ok {
-		w.pos = next
+	rest := io.NewSectionReader(w.window.from, from, w.end-from)
+	damage, err := codec.NewScanner(w.seg.parts.Codec, rest, expect).Next()
+	switch {
+	case errors.Is(err, io.EOF): // the set was cut meanwhile
+		w.pos = w.end
+	case err != nil:
+		return from, w.seg.readErr(from, err)
+	default:
+		w.pos = from + damage.Size
 	}
 	w.last, w.verified, w.bad = Batch{}, false, false
 	return from, nil
-}
-
-// goesOn reports whether a batch at pos is what comes behind a damage.
-func (w *walker) goesOn(pos int64) (bool, error) {
-	if pos >= w.end {
-		return pos == w.end, nil
-	}
-	b, err := w.peek(pos)
-	if err == nil && first(b) >= w.offset && w.seg.fits(b.LastOffset) {
-		_, err = w.verify(b)
-	} else if err == nil {
-		return false, nil
-	}
-	if err != nil && isDamage(err) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // behind is skip, and tells of the damage, which err says is there.

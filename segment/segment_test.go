@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/stratalog/strata/codec"
 	"github.com/stratalog/strata/segment"
 )
 
@@ -174,7 +173,7 @@ func TestFindTime(t *testing.T) { // F12
 			if !assert.Equal(t, row.want >= 0, ok, "FindTime(%d)", row.timestamp) || !ok {
 				continue
 			}
-			assert.Equal(t, segment.Found{Offset: row.want, Timestamp: 10 * row.want, LeaderEpoch: codec.NoLeaderEpoch}, f)
+			assert.Equal(t, segment.Found{Offset: row.want, Timestamp: 10 * row.want, LeaderEpoch: 0}, f)
 		}
 	})
 }

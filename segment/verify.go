@@ -49,7 +49,9 @@ func (v *verifier) run(ctx context.Context) error {
 	defer set.release()
 	defer func() {
 		for _, x := range v.indexes {
-			_ = x.index.Close() // it was opened for reading only
+			if x.index != nil {
+				_ = x.index.Close() // it was opened for reading only
+			}
 		}
 	}()
 	for _, check := range []struct {
@@ -151,8 +153,11 @@ func (v *verifier) records(b Batch, bytes []byte) error {
 // neighbours that agree, it is above or below both.
 func (v *verifier) oddEpoch(w *walker, b Batch) (why, err error) {
 	before := v.epoch
-	if b.LeaderEpoch == codec.NoLeaderEpoch || b.LeaderEpoch == before {
+	switch {
+	case b.LeaderEpoch == codec.NoLeaderEpoch || b.LeaderEpoch == before:
 		return nil, nil
+	case b.LeaderEpoch < 0:
+		return fmt.Errorf("leader epoch %d: %w", b.LeaderEpoch, ErrEpoch), nil
 	}
 	v.epoch = b.LeaderEpoch
 	if b.End() >= v.end {

@@ -31,6 +31,8 @@ type judge interface {
 	wrong(e index.Entry, b Batch, before int64) error
 	// took notes b, when all entries that were due are judged.
 	took(b Batch) error
+	// ended is what is wrong with the last entry, when all batches were taken.
+	ended() error
 	// damaged notes that the log is damaged between the positions from and to.
 	damaged(from, to int64)
 }
@@ -83,14 +85,14 @@ func (x *indexCheck) finish(v *verifier) error {
 	if x.corrupt != nil {
 		return v.damagedIndex(x.name, x.corrupt)
 	}
-	if x.at < x.index.Len() {
-		// A log that is being written may have grown since its size was taken.
-		if info, err := v.seg.fsys.Stat(v.seg.path(LogExt)); err != nil {
-			return err
-		} else if info.Size() <= v.end {
-			for ; x.at < x.index.Len(); x.at++ {
-				x.note(x.at, errors.New("leads past the last batch"))
-			}
+	info, err := v.seg.fsys.Stat(v.seg.path(LogExt))
+	if err != nil {
+		return err
+	}
+	if info.Size() <= v.end { // otherwise it has grown since its size was taken
+		x.note(x.at-1, x.ended())
+		for ; x.at < x.index.Len(); x.at++ {
+			x.note(x.at, errors.New("leads past the last batch"))
 		}
 	}
 	for _, d := range x.damages {
@@ -151,11 +153,18 @@ func (j *offsetJudge) took(b Batch) error {
 	return fmt.Errorf("offset %d is not the last of a batch", j.append)
 }
 
+func (j *offsetJudge) ended() error {
+	if !j.open {
+		return nil
+	}
+	return fmt.Errorf("offset %d is behind the last batch", j.append)
+}
+
 // timeJudge judges entries of a time index: no record up to the offset of one has a later timestamp, and
 // one has it.
 type timeJudge struct {
 	max, before int64 // the largest timestamp so far, with and without the last batch
-	blind       bool  // there was damage, which may have had larger ones
+	blind       bool  // there may have been larger ones, in damage, or before batches lost their timestamps
 }
 
 func (j *timeJudge) due(e index.Entry, b Batch) bool {
@@ -163,8 +172,11 @@ func (j *timeJudge) due(e index.Entry, b Batch) bool {
 		return false
 	}
 	j.max = max(j.before, b.MaxTimestamp)
+	j.blind = j.blind || b.Magic == 0 // Kafka 0.10 indexed the timestamps before it converted to magic 0
 	return true
 }
+
+func (*timeJudge) ended() error { return nil }
 
 func (j *timeJudge) damaged(int64, int64) { j.blind = true }
 

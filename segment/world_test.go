@@ -77,7 +77,7 @@ func batch(t testing.TB, offset int64, n, valueBytes int) []byte {
 		recs[i] = codec.Record{Offset: offset + int64(i), Timestamp: 10 * (offset + int64(i)), Value: value}
 	}
 	h := codec.NewHeader(2)
-	h.BaseOffset = offset
+	h.BaseOffset, h.LeaderEpoch = offset, 0
 	b, err := codec.Kafka().Append(nil, h, recs)
 	require.NoError(t, err)
 	return b

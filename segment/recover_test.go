@@ -1,0 +1,319 @@
+package segment_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/fsio/aferofs"
+	"github.com/stratalog/strata/index"
+	"github.com/stratalog/strata/segment"
+)
+
+// logFile and indexFile are the files of the segment at 0.
+const (
+	logFile       = "p-0/00000000000000000000.log"
+	indexFile     = "p-0/00000000000000000000.index"
+	timeIndexFile = "p-0/00000000000000000000.timeindex"
+)
+
+// filled makes the segment at 0 of n batches of two records each, closes it, and returns the positions of
+// the batches, and the end.
+func (w world) filled(t testing.TB, n int) (pos []int64) {
+	t.Helper()
+	s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
+	for i := range n {
+		pos = append(pos, put(t, s, batch(t, int64(2*i), 2, 20)))
+	}
+	pos = append(pos, s.Size())
+	require.NoError(t, s.Close())
+	return pos
+}
+
+// change writes bytes into a file.
+func (w world) change(t testing.TB, name string, pos int64, b ...byte) {
+	t.Helper()
+	f, err := w.fs.OpenFile(name, 2, 0) // O_RDWR
+	require.NoError(t, err)
+	_, err = f.WriteAt(b, pos)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}
+
+// resize sets the size of a file.
+func (w world) resize(t testing.TB, name string, size int64) {
+	t.Helper()
+	f, err := w.fs.OpenFile(name, 2, 0)
+	require.NoError(t, err)
+	require.NoError(t, f.Truncate(size))
+	require.NoError(t, f.Close())
+}
+
+func TestRecoverCuts(t *testing.T) { // F18
+	eachWorld(t, func(t *testing.T, w world) {
+		for _, row := range []struct {
+			name   string
+			from   int64
+			damage func(pos []int64)
+			kept   int // batches
+			cut    bool
+			cause  error
+		}{
+			{"whole", 0, func([]int64) {}, 10, false, nil},
+			{"torn tail", 0, func(pos []int64) { w.resize(t, logFile, pos[10]-1) }, 9, true, codec.ErrShort},
+			{"torn header", 0, func(pos []int64) { w.resize(t, logFile, pos[9]+11) }, 9, true, codec.ErrShort},
+			{"zeros", 0, func(pos []int64) { w.resize(t, logFile, pos[10]+5000) }, 10, true, codec.ErrCorrupt},
+			{"flipped bit", 0, func(pos []int64) { w.change(t, logFile, pos[6]+70, 0xff) }, 6, true, codec.ErrCorrupt},
+			{"flipped bit at the recovery point", 12, func(pos []int64) { w.change(t, logFile, pos[6]+70, 0xff) }, 6, true, codec.ErrCorrupt},
+			{"offset back", 0, func(pos []int64) { w.change(t, logFile, pos[6]+7, 3) }, 6, true, segment.ErrOffsets},
+			{"offset ahead", 0, func(pos []int64) { w.change(t, logFile, pos[6]+7, 14) }, 6, true, segment.ErrOffsets},
+			{"offset out of bounds", 0, func(pos []int64) { w.change(t, logFile, pos[6], 1) }, 6, true, segment.ErrOffsets},
+		} {
+			t.Run(row.name, func(t *testing.T) {
+				pos := w.filled(t, 10)
+				row.damage(pos)
+				info, err := w.fs.Stat(logFile)
+				require.NoError(t, err)
+				s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
+				seen := 0
+				kept := ""
+				got, err := s.Recover(context.Background(), segment.RecoverOptions{
+					From: row.from,
+					Seen: func(b segment.Batch, bytes []byte) error {
+						assert.Equal(t, pos[seen], b.Pos)
+						assert.Len(t, bytes, b.Size)
+						seen++
+						return nil
+					},
+					Keep: func(path string, at int64, cut io.Reader) error {
+						b, err := io.ReadAll(cut)
+						kept = fmt.Sprintf("%s %d %d", path, at, len(b))
+						return err
+					},
+					Damaged: func(d segment.Damage) { t.Errorf("Damaged(%+v)", d) },
+				})
+				require.NoError(t, err)
+				cause := got.Cause
+				got.Cause = nil
+				want := segment.Recovery{
+					NextOffset: int64(2 * row.kept), Batches: row.kept,
+					KeptBytes: pos[row.kept], CutBytes: info.Size() - pos[row.kept],
+				}
+				assert.Equal(t, want, got)
+				assert.ErrorIs(t, cause, row.cause)
+				assert.Equal(t, row.kept, seen)
+				if row.cut {
+					at, ok := errors.AsType[*fsio.PosError](cause)
+					require.True(t, ok)
+					assert.Equal(t, pos[row.kept], at.Pos)
+					assert.Equal(t, fmt.Sprintf("%s %d %d", logFile, pos[row.kept], want.CutBytes), kept)
+				}
+				again, err := s.Recover(context.Background(), segment.RecoverOptions{From: row.from})
+				require.NoError(t, err)
+				want.CutBytes = 0
+				assert.Equal(t, want, again)
+
+				put(t, s, batch(t, want.NextOffset, 2, 20))
+				next, err := s.NextOffset()
+				require.NoError(t, err)
+				assert.Equal(t, want.NextOffset+2, next)
+				require.NoError(t, s.Remove())
+			})
+		}
+	})
+}
+
+func TestRecoverKeepsWhatWasSynced(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		for _, row := range []struct {
+			name        string
+			damage      func(pos []int64)
+			first, next int64 // offsets that are lost
+			from, to    int   // batches
+		}{
+			{"size", func(pos []int64) { w.change(t, logFile, pos[3]+8, 0x7f) }, 6, 8, 3, 4},
+			{"size a little off", func(pos []int64) { w.change(t, logFile, pos[3]+11, 3) }, 6, 8, 3, 4},
+			{"magic", func(pos []int64) { w.change(t, logFile, pos[3]+16, 9) }, 6, 8, 3, 4},
+			{"offset back", func(pos []int64) { w.change(t, logFile, pos[3]+7, 2) }, 6, 8, 3, 4},
+			{"offset ahead", func(pos []int64) { w.change(t, logFile, pos[3]+7, 50) }, 6, 8, 3, 4},
+			{"two batches", func(pos []int64) { w.change(t, logFile, pos[3], make([]byte, pos[5]-pos[3])...) }, 6, 10, 3, 5},
+			{"to the end", func(pos []int64) { w.change(t, logFile, pos[8], make([]byte, pos[10]-pos[8])...) }, 16, -1, 8, 10},
+		} {
+			t.Run(row.name, func(t *testing.T) {
+				pos := w.filled(t, 10)
+				row.damage(pos)
+				s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
+				var damages []segment.Damage
+				got, err := s.Recover(context.Background(), segment.RecoverOptions{
+					From:    20,
+					Damaged: func(d segment.Damage) { damages = append(damages, d) },
+				})
+				require.NoError(t, err)
+				assert.Zero(t, got.CutBytes)
+				assert.Equal(t, pos[10], s.Size())
+				require.Len(t, damages, 1)
+				d := damages[0]
+				assert.ErrorIs(t, d.Err, codec.ErrCorrupt)
+				d.Err = nil
+				assert.Equal(t, segment.Damage{
+					Path: logFile, Pos: pos[row.from], Size: pos[row.to] - pos[row.from],
+					FirstOffset: row.first, NextOffset: row.next,
+				}, d)
+				require.NoError(t, s.Remove())
+			})
+		}
+	})
+}
+
+// TestRecoverDiskError: a disk that does not answer says nothing about what is on it.
+func TestRecoverDiskError(t *testing.T) {
+	w := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+	pos := w.filled(t, 10)
+	w.change(t, logFile, pos[6]+70, 0xff)
+	before := w.contents(t, logFile)
+	failing := false
+	inner := w.fs
+	w.fs = fsio.Intercept(inner, func(op *fsio.Op, do func() error) error {
+		if failing && op.Kind == fsio.OpReadAt && op.Path == logFile {
+			return syscall.EIO
+		}
+		return do()
+	})
+	s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
+	failing = true
+	_, err := s.Recover(context.Background(), segment.RecoverOptions{})
+	assert.ErrorIs(t, err, syscall.EIO)
+	assert.NotErrorIs(t, err, codec.ErrCorrupt)
+	failing = false
+	assert.Equal(t, before, w.contents(t, logFile))
+
+	// Bad bytes that are good when they are read once more are good.
+	reads := 0
+	w.fs = fsio.Intercept(inner, func(op *fsio.Op, do func() error) error {
+		err := do()
+		if op.Kind == fsio.OpReadAt && op.Path == logFile && op.Off == 0 {
+			if reads++; reads == 1 {
+				op.Data[int(pos[3])+70] ^= 1
+			}
+		}
+		return err
+	})
+	w.change(t, logFile, pos[6]+70, before[pos[5]+70])
+	s2 := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
+	got, err := s2.Recover(context.Background(), segment.RecoverOptions{})
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, got.Batches, 6)
+	assert.Positive(t, reads)
+}
+
+func TestRecoverEndsEarly(t *testing.T) {
+	w := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+	pos := w.filled(t, 10)
+	w.change(t, logFile, pos[6]+70, 0xff)
+	s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
+	sad := errors.New("sad")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := s.Recover(ctx, segment.RecoverOptions{})
+	assert.ErrorIs(t, err, context.Canceled)
+	_, err = s.Recover(context.Background(), segment.RecoverOptions{Seen: func(segment.Batch, []byte) error { return sad }})
+	assert.ErrorIs(t, err, sad)
+	_, err = s.Recover(context.Background(), segment.RecoverOptions{Keep: func(string, int64, io.Reader) error { return sad }})
+	assert.ErrorIs(t, err, sad)
+	assert.Equal(t, pos[10], s.Size())
+}
+
+// TestRecoverAborted: the log tells of aborted transactions while it sees the batches.
+func TestRecoverAborted(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		w.filled(t, 10)
+		s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
+		stale := index.AbortedTxn{ProducerID: 9, FirstOffset: 1, LastOffset: 3, StableOffset: 4}
+		require.NoError(t, s.AppendAborted(stale))
+		want := index.AbortedTxn{ProducerID: 7, FirstOffset: 2, LastOffset: 5, StableOffset: 6}
+		_, err := s.Recover(context.Background(), segment.RecoverOptions{Seen: func(b segment.Batch, _ []byte) error {
+			if b.LastOffset == 5 {
+				return s.AppendAborted(want)
+			}
+			return nil
+		}})
+		require.NoError(t, err)
+		got, done, err := s.Aborted(nil, 0, 20)
+		require.NoError(t, err)
+		assert.False(t, done)
+		assert.Equal(t, []index.AbortedTxn{want}, got)
+	})
+}
+
+// TestDamagedIndexes: no damage of an index keeps a segment from being opened, read and mended (I-02, F15).
+func TestDamagedIndexes(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 80)
+	for i := range noise {
+		noise[i] = byte(random.Uint32())
+	}
+	eachWorld(t, func(t *testing.T, w world) {
+		w.filled(t, 20)
+		goodIndex, goodTimes := w.contents(t, indexFile), w.contents(t, timeIndexFile)
+		require.Len(t, goodIndex, 9*8)
+		for _, row := range []struct {
+			name   string
+			damage func(file string)
+			shows  bool // with Check
+		}{
+			{"5 bytes", func(file string) { w.resize(t, file, 5) }, true},
+			{"a part of an entry", func(file string) { w.resize(t, file, 27) }, true},
+			{"noise", func(file string) { w.create(t, file, noise[:24]) }, true},
+			{"falling", func(file string) { w.change(t, file, 24, make([]byte, 12)...) }, true},
+			{"position past the end", func(string) { w.change(t, indexFile, 9*8-4, 0x7f) }, true},
+			{"none", func(string) { require.NoError(t, w.fs.Remove(indexFile)) }, true},
+			{"empty", func(file string) { w.resize(t, file, 0) }, false},
+			{"position a byte off", func(string) { w.change(t, indexFile, 39, goodIndex[39]+1) }, false},
+		} {
+			for _, sealed := range []bool{false, true} {
+				for _, file := range []string{indexFile, timeIndexFile} {
+					t.Run(fmt.Sprintf("%s, %s, sealed %v", row.name, file, sealed), func(t *testing.T) {
+						w.create(t, indexFile, goodIndex)
+						w.create(t, timeIndexFile, goodTimes)
+						row.damage(file)
+						s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200, Sealed: sealed, Check: true})
+						if row.shows {
+							assert.Error(t, s.IndexErr())
+						}
+						lookUpAll(t, s, 20)
+						require.NoError(t, s.Reindex(context.Background()))
+						require.NoError(t, s.IndexErr())
+						lookUpAll(t, s, 20)
+						require.NoError(t, s.Close())
+						assert.Equal(t, goodIndex, w.contents(t, indexFile))
+						assert.Equal(t, goodTimes, w.contents(t, timeIndexFile))
+					})
+				}
+			}
+		}
+	})
+}
+
+// lookUpAll looks up every offset and every timestamp in a segment of n batches of two records.
+func lookUpAll(t *testing.T, s *segment.Segment, n int64) {
+	t.Helper()
+	for offset := range 2 * n {
+		b, ok, err := s.Find(offset)
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, offset/2*2, b.BaseOffset, "Find(%d)", offset)
+		f, ok, err := s.FindTime(10*offset-1, 0)
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, offset, f.Offset, "FindTime(%d)", 10*offset-1)
+	}
+}

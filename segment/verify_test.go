@@ -1,0 +1,132 @@
+package segment_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/fsio/aferofs"
+	"github.com/stratalog/strata/index"
+	"github.com/stratalog/strata/segment"
+)
+
+// verify is what Verify finds.
+func verify(t testing.TB, s *segment.Segment) (damages []segment.Damage) {
+	t.Helper()
+	for d, err := range s.Verify(context.Background()) {
+		require.NoError(t, err)
+		damages = append(damages, d)
+	}
+	return damages
+}
+
+// TestVerifyEveryBit flips bits of a segment in turn. It is found, whatever it means, and no record that
+// was not written is read, but those of a batch whose offset is alone with its error.
+func TestVerifyEveryBit(t *testing.T) {
+	w := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+	pos := w.filled(t, 3)
+	good := w.contents(t, logFile)
+	written := map[string]bool{}
+	s := w.open(t, 0, segment.Options{Sealed: true})
+	for r, err := range readAll(t, s).Records() {
+		require.NoError(t, err)
+		written[fmt.Sprintf("%+v", r)] = true
+	}
+	require.NoError(t, s.Close())
+	for at := range pos[2] { // what is wrong with the last batch alone, the next segment shows
+		for bit := range 8 {
+			if covered := (at-pos[at/pos[1]])%pos[1] >= 17; covered && int(at)%8 != bit {
+				continue // one bit a byte will do where a checksum covers them all
+			}
+			w.change(t, logFile, at, good[at]^1<<bit)
+			s := w.open(t, 0, segment.Options{Sealed: true})
+			place := fmt.Sprintf("bit %d of byte %d", bit, at)
+			require.NotEmpty(t, verify(t, s), place)
+			r := readAll(t, s)
+			wrong := 0
+			for rec, err := range r.Records() {
+				if err != nil {
+					require.ErrorIs(t, err, codec.ErrCorrupt, place)
+				} else if !written[fmt.Sprintf("%+v", rec)] {
+					wrong++
+				}
+			}
+			if at >= 8 { // the first batch's offset has nothing before it to be compared with
+				require.Zero(t, wrong, place)
+			}
+			require.NoError(t, r.Close())
+			require.NoError(t, s.Close())
+			w.change(t, logFile, at, good[at])
+		}
+	}
+}
+
+// readAll is a Slice of all of s.
+func readAll(t testing.TB, s *segment.Segment) *segment.Slice {
+	t.Helper()
+	r, ok, err := s.Read(s.BaseOffset(), segment.Limits{MaxBytes: 1 << 30, AtLeastOne: true})
+	require.NoError(t, err)
+	require.True(t, ok)
+	return r
+}
+
+// TestVerifyIndexes changes each byte of the indexes in turn.
+func TestVerifyIndexes(t *testing.T) {
+	w := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+	w.filled(t, 20)
+	for _, file := range []string{indexFile, timeIndexFile} {
+		good := w.contents(t, file)
+		for at := range good {
+			w.change(t, file, int64(at), good[at]^0x40)
+			s := w.open(t, 0, segment.Options{ReadOnly: true})
+			damages := verify(t, s)
+			require.NotEmpty(t, damages, "byte %d of %s", at, file)
+			for _, d := range damages {
+				assert.ErrorIs(t, d.Err, index.ErrCorrupt)
+				assert.Equal(t, file, d.Path)
+				_, ok := errors.AsType[*fsio.PosError](d.Err)
+				assert.True(t, ok)
+			}
+			require.NoError(t, s.Close())
+			w.change(t, file, int64(at), good[at])
+		}
+	}
+}
+
+// TestVerifyEpochs: no checksum covers the leader epoch of a batch.
+func TestVerifyEpochs(t *testing.T) {
+	for _, row := range []struct {
+		epochs []int32
+		bad    int // the batch, −1 where none is
+	}{
+		{[]int32{0, 0, 1, 1, 2}, -1},
+		{[]int32{0, 0, 7, 1, 2}, 2},
+		{[]int32{5, 5, 1, 5, 6}, 2},
+		{[]int32{5, 5, 1, 1, 2}, -1}, // a follower may have been truncated
+		{[]int32{-1, 5, 6, -1, 7}, -1},
+	} {
+		w := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+		s := w.open(t, 0, segment.Options{})
+		var pos []int64
+		for i, epoch := range row.epochs {
+			b := batch(t, int64(i), 1, 20)
+			b[12], b[13], b[14], b[15] = byte(epoch>>24), byte(epoch>>16), byte(epoch>>8), byte(epoch)
+			pos = append(pos, put(t, s, b))
+		}
+		damages := verify(t, s)
+		if row.bad < 0 {
+			assert.Empty(t, damages, "%v", row.epochs)
+			continue
+		}
+		require.Len(t, damages, 1, "%v", row.epochs)
+		assert.Equal(t, pos[row.bad], damages[0].Pos)
+		assert.ErrorIs(t, damages[0].Err, segment.ErrEpoch)
+		assert.ErrorIs(t, damages[0].Err, codec.ErrCorrupt)
+	}
+}
