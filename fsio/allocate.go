@@ -35,7 +35,7 @@ func (h *handle) rewriteZeros(size int64) error {
 	buf := copyBuffers.Get().(*[copyBufferSize]byte)
 	defer copyBuffers.Put(buf)
 	for off := int64(0); off < size; off += int64(len(buf)) {
-		n, err := h.ReadAt(buf[:min(int64(len(buf)), size-off)], off)
+		n, err := h.readAt(buf[:min(int64(len(buf)), size-off)], off)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
@@ -52,7 +52,7 @@ func (h *handle) rewriteBlocks(b []byte, off int64) error {
 	for len(b) > 0 {
 		block := b[:min(len(b), blockSize)]
 		if bytes.Equal(block, zeros[:len(block)]) {
-			if _, err := h.WriteAt(block, off); err != nil {
+			if _, err := h.writeAt(block, off); err != nil {
 				return err
 			}
 		}

@@ -17,9 +17,7 @@ func (h *handle) allocate(size int64) error {
 	if err != nil {
 		return err
 	}
-	err = h.control(func(fd uintptr) error {
-		return retry(func() error { return unix.Fallocate(int(fd), 0, 0, size) })
-	})
+	err = retry(func() error { return unix.Fallocate(int(h.fd), 0, 0, size) })
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS):
 		return h.fillHoles(size)

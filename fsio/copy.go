@@ -13,44 +13,42 @@ const copyBufferSize = 256 << 10
 var copyBuffers = sync.Pool{New: func() any { return new([copyBufferSize]byte) }}
 
 // CopyTo is File's.
+//
+// A Close meanwhile does not wait, since w may take for ever, and the copy goes on.
 func (f *osFile) CopyTo(w io.Writer, off, n int64) (int64, error) {
-	if err := f.readable(min(off, n)); err != nil {
+	if err := f.begin(min(off, n)); err != nil {
 		return 0, f.fail("copy", err)
 	}
-	short := n > math.MaxInt64-off // the file ends before that, wherever it does
-	if short {
-		n = math.MaxInt64 - off
-	}
-	// Whatever stops send, the copy of the rest meets it as well, and tells on which side it is.
-	sent := f.handle.send(w, off, n)
-	copied, err := f.copyThrough(w, off+sent, n-sent)
-	sent += copied
-	if err == nil && short {
-		err = f.fail("copy", io.ErrUnexpectedEOF)
-	}
-	return sent, err
+	f.handle.retain()
+	f.end()
+	sent, err := f.copyTo(w, off, n)
+	return sent, join(err, f.fail("close", f.handle.release()))
 }
 
-// copyThrough is CopyTo through a buffer.
-func (f *osFile) copyThrough(w io.Writer, off, n int64) (int64, error) {
+// copyTo is CopyTo of a file that stays open.
+func (f *osFile) copyTo(w io.Writer, off, n int64) (int64, error) {
+	end := off + min(n, math.MaxInt64-off)
+	pos := off + f.handle.send(w, off, end-off)
+	// Whatever stopped send, the copy of the rest meets it as well, and tells on which side it is.
 	buf := copyBuffers.Get().(*[copyBufferSize]byte)
 	defer copyBuffers.Put(buf)
-	var done int64
-	for done < n {
-		chunk := buf[:min(copyBufferSize, n-done)]
-		got, readErr := f.ReadAt(chunk, off+done)
-		put, err := writeAll(w, chunk[:got])
-		done += int64(put)
+	for pos < end {
+		got, readErr := f.handle.readAt(buf[:min(copyBufferSize, end-pos)], pos)
+		put, err := writeAll(w, buf[:got])
+		pos += int64(put)
 		switch {
 		case err != nil:
-			return done, err
+			return pos - off, err
 		case errors.Is(readErr, io.EOF):
-			return done, f.fail("copy", io.ErrUnexpectedEOF)
+			return pos - off, f.fail("copy", io.ErrUnexpectedEOF)
 		case readErr != nil:
-			return done, f.fail("copy", readErr)
+			return pos - off, f.fail("copy", readErr)
 		}
 	}
-	return done, nil
+	if end-off < n {
+		return pos - off, f.fail("copy", io.ErrUnexpectedEOF) // no file reaches beyond MaxInt64
+	}
+	return pos - off, nil
 }
 
 // writeAll writes p to w, and makes a count that w may not return an error.

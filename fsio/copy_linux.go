@@ -18,20 +18,13 @@ func (h *handle) send(w io.Writer, off, n int64) int64 {
 	if socket == nil || n == 0 {
 		return 0
 	}
-	file, err := h.SyscallConn()
-	if err != nil {
-		return 0
-	}
 	to, err := socket.SyscallConn()
 	if err != nil {
 		return 0
 	}
 	s := sender{off: off, left: n}
-	_ = to.Write(func(out uintptr) bool { // waits, within w's deadline, for as long as the socket is full
-		wait := false
-		err := file.Control(func(in uintptr) { wait = s.send(int(out), int(in)) })
-		return err != nil || !wait
-	})
+	// Write waits, within w's deadline, and calls again for as long as the socket is full.
+	_ = to.Write(func(out uintptr) bool { return !s.send(int(out), int(h.fd)) })
 	return n - s.left
 }
 
@@ -56,9 +49,9 @@ type sender struct{ off, left int64 }
 // send sends until nothing is left, the file ends, something fails, or the socket is full: then it reports
 // true.
 func (s *sender) send(out, in int) (full bool) {
-	const most = 1 << 30 // the kernel sends less than 2 GiB in one call, and int may be 32 bits
+	const mostAtOnce = 1 << 30 // int may have 32 bits
 	for s.left > 0 {
-		n, err := unix.Sendfile(out, in, &s.off, int(min(s.left, most)))
+		n, err := unix.Sendfile(out, in, &s.off, int(min(s.left, mostAtOnce)))
 		if n > 0 {
 			s.left -= int64(n)
 		}

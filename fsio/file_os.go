@@ -1,137 +1,63 @@
 package fsio
 
 import (
-	"cmp"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"sync"
-	"sync/atomic"
-	"syscall"
 )
-
-// handle is an open file of the system. A File and its Maps share one: the Maps need it after the File was
-// closed, to size themselves, to tell a fault's cause and, on Windows, to flush.
-type handle struct {
-	*os.File
-
-	mu    sync.Mutex
-	users int // the File and its Maps; the system's file is closed with the last
-}
-
-// retain adds a user.
-func (h *handle) retain() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.users == 0 {
-		return fs.ErrClosed
-	}
-	h.users++
-	return nil
-}
-
-// release takes a user away.
-func (h *handle) release() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.users--
-	if h.users > 0 {
-		return nil
-	}
-	return h.Close()
-}
-
-// control runs do with the descriptor, which no Close takes away meanwhile.
-func (h *handle) control(do func(fd uintptr) error) error {
-	conn, err := h.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var done error
-	if err := conn.Control(func(fd uintptr) { done = do(fd) }); err != nil {
-		return err
-	}
-	return done
-}
-
-// size is the file's size now.
-func (h *handle) size() (int64, error) {
-	info, err := h.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
-}
 
 // osFile is the File of OSFS.
 type osFile struct {
 	handle   *handle
 	name     string
 	writable bool
-	closed   atomic.Bool
+
+	mu     sync.RWMutex // held by calls; by Close alone
+	closed bool
 }
 
 func newFile(f *os.File, name string, writable bool) *osFile {
-	return &osFile{handle: &handle{File: f, users: 1}, name: name, writable: writable}
+	return &osFile{handle: newHandle(f), name: name, writable: writable}
 }
 
-// readable says why a call that needs position or size n is refused, or nil.
-func (f *osFile) readable(n int64) error {
+// begin starts a call that needs position or size n: until end no Close takes the handle away. Where it
+// refuses there is no end.
+func (f *osFile) begin(n int64) error {
+	f.mu.RLock()
 	switch {
-	case f.closed.Load():
+	case f.closed:
+		f.mu.RUnlock()
 		return fs.ErrClosed
 	case n < 0:
+		f.mu.RUnlock()
 		return fs.ErrInvalid
 	}
 	return nil
 }
 
-// changeable is readable for a call that changes the file.
-func (f *osFile) changeable(n int64) error {
-	if err := f.readable(n); err != nil {
+// beginChange is begin for a call that changes the file.
+func (f *osFile) beginChange(n int64) error {
+	if err := f.begin(n); err != nil {
 		return err
 	}
 	if !f.writable {
+		f.mu.RUnlock()
 		return fs.ErrPermission
 	}
 	return nil
 }
 
-// ReadAt is File's.
-func (f *osFile) ReadAt(p []byte, off int64) (int, error) {
-	if err := f.readable(off); err != nil {
-		return 0, f.fail("read", err)
-	}
-	if room := math.MaxInt64 - off; int64(len(p)) > room {
-		n, err := f.ReadAt(p[:room], off)
-		return n, cmp.Or(err, io.EOF) // no file has a byte at MaxInt64
-	}
-	n, err := f.handle.ReadAt(p, off)
-	if err == nil || err == io.EOF { //nolint:errorlint // ReaderAt's io.EOF is bare
-		return n, err
-	}
-	return n, f.fail("read", err)
-}
-
-// WriteAt is File's.
-func (f *osFile) WriteAt(p []byte, off int64) (int, error) {
-	err := f.changeable(off)
-	if err == nil && off > math.MaxInt64-int64(len(p)) {
-		err = syscall.EFBIG
-	}
-	if err != nil {
-		return 0, f.fail("write", err)
-	}
-	n, err := f.handle.WriteAt(p, off)
-	return n, f.fail("write", err)
-}
+func (f *osFile) end() { f.mu.RUnlock() }
 
 // Close is File's.
 func (f *osFile) Close() error {
-	if f.closed.Swap(true) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
 		return nil
 	}
+	f.closed = true
 	return f.fail("close", f.handle.release())
 }
 
@@ -140,38 +66,39 @@ func (f *osFile) Name() string { return f.name }
 
 // Size is File's.
 func (f *osFile) Size() (int64, error) {
-	if err := f.readable(0); err != nil {
+	if err := f.begin(0); err != nil {
 		return 0, f.fail("size", err)
 	}
+	defer f.end()
 	size, err := f.handle.size()
 	return size, f.fail("size", err)
 }
 
 // Truncate is File's.
 func (f *osFile) Truncate(size int64) error {
-	err := f.changeable(size)
-	if err == nil {
-		err = f.handle.Truncate(size)
+	if err := f.beginChange(size); err != nil {
+		return f.fail("truncate", err)
 	}
-	return f.fail("truncate", err)
+	defer f.end()
+	return f.fail("truncate", f.handle.Truncate(size))
 }
 
 // Allocate is File's.
 func (f *osFile) Allocate(size int64) error {
-	err := f.changeable(size)
-	if err == nil {
-		err = f.handle.allocate(size)
+	if err := f.beginChange(size); err != nil {
+		return f.fail("allocate", err)
 	}
-	return f.fail("allocate", err)
+	defer f.end()
+	return f.fail("allocate", f.handle.allocate(size))
 }
 
 // Sync is File's.
 func (f *osFile) Sync() error {
-	err := f.readable(0)
-	if err == nil {
-		err = f.handle.syncData()
+	if err := f.begin(0); err != nil {
+		return f.fail("sync", err)
 	}
-	return f.fail("sync", err)
+	defer f.end()
+	return f.fail("sync", f.handle.syncData())
 }
 
 // Map is File's.
@@ -185,5 +112,13 @@ func (f *osFile) Map(size int64, prot Prot) (Map, error) {
 
 // fail is err as File returns it.
 func (f *osFile) fail(op string, err error) error { return pathError(op, f.name, err) }
+
+// failRead is fail for ReadAt, whose io.EOF is bare.
+func (f *osFile) failRead(err error) error {
+	if err == io.EOF { //nolint:errorlint // the bare one, too
+		return err
+	}
+	return f.fail("read", err)
+}
 
 var _ File = (*osFile)(nil)

@@ -1,7 +1,6 @@
 package fsio
 
 import (
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -28,29 +27,28 @@ type osMap struct {
 
 // mapped is Map without the wrapping of its errors.
 func (f *osFile) mapped(size int64, prot Prot) (*osMap, error) {
-	err := f.readable(size)
-	switch {
-	case err != nil:
+	if err := f.begin(size); err != nil {
 		return nil, err
+	}
+	defer f.end()
+	switch {
 	case prot != ReadOnly && prot != ReadWrite:
 		return nil, fs.ErrInvalid
 	case prot == ReadWrite && !f.writable:
 		return nil, fs.ErrPermission
 	}
-	if err := f.handle.retain(); err != nil {
+	have, err := f.handle.size()
+	if err != nil {
 		return nil, err
 	}
+	if have < size {
+		return nil, fs.ErrInvalid
+	}
 	m := &osMap{file: f, prot: prot}
-	have, err := f.handle.size()
-	if err == nil && have < size {
-		err = fs.ErrInvalid
+	if err := m.mapFile(size); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = m.mapFile(size)
-	}
-	if err != nil {
-		return nil, join(err, f.handle.release())
-	}
+	f.handle.retain()
 	return m, nil
 }
 
@@ -148,14 +146,15 @@ func (m *osMap) resize(size int64) error {
 	case m.prot != ReadWrite:
 		return fs.ErrPermission
 	}
-	if err := m.file.changeable(size); err != nil {
+	if err := m.file.beginChange(size); err != nil {
 		return err
 	}
+	defer m.file.end()
 	before := int64(len(m.data))
 	if err := m.unmap(); err != nil {
 		return join(err, m.end())
 	}
-	err := m.file.setSize(size)
+	err := m.file.handle.setSize(size)
 	if err != nil {
 		size = before
 	}
@@ -163,20 +162,6 @@ func (m *osMap) resize(size int64) error {
 		return join(err, join(failed, m.end()))
 	}
 	return err
-}
-
-// setSize cuts the file, or grows it in a way that leaves no hole where a store could find the disk full.
-func (f *osFile) setSize(size int64) error {
-	have, err := f.handle.size()
-	switch {
-	case err != nil:
-		return err
-	case have < size:
-		return f.handle.allocate(size)
-	case have > size:
-		return f.handle.Truncate(size)
-	}
-	return nil
 }
 
 // Close is Map's.
@@ -221,25 +206,11 @@ func (m *osMap) caught(before bool, off, n int64, err *error) {
 	if !ok {
 		panic(r)
 	}
-	at := fault.Addr() - uintptr(unsafe.Pointer(unsafe.SliceData(m.data)))
-	if at >= uintptr(len(m.data)) && int64(at) >= roundUp(int64(len(m.data))) {
+	at := fault.Addr() - uintptr(unsafe.Pointer(unsafe.SliceData(m.data))) // huge where it lies before
+	if at >= uintptr(len(m.data)) {
 		panic(r)
 	}
 	*err = &FaultError{Path: m.file.name, Off: off, Size: n, Err: m.file.handle.whyFault(int64(at))}
-}
-
-// whyFault is the cause of a fault at position at.
-func (h *handle) whyFault(at int64) error {
-	size, err := h.size()
-	switch {
-	case err != nil:
-		return syscall.EIO
-	case at >= roundUp(size):
-		return io.ErrUnexpectedEOF
-	case h.isHole(at): // a hole needs a block, and nothing else can fail there
-		return syscall.ENOSPC
-	}
-	return syscall.EIO
 }
 
 // roundUp is the end of the page in which size lies.

@@ -163,3 +163,16 @@ func TestOSClose(t *testing.T) {
 	require.NoError(t, lock.Close())
 	require.NoError(t, lock.Close(), "a second Close of a lock")
 }
+
+// second is the error of a call that has a result before it.
+func second[T any](_ T, err error) error { return err }
+
+// firstOf is the first error.
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
