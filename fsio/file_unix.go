@@ -18,9 +18,11 @@ func (f *osFile) ReadAt(p []byte, off int64) (int, error) {
 		return 0, f.fail("read", err)
 	}
 	n, err := unix.Pread(int(f.handle.fd), p, off)
-	if n != len(p) {
-		n, err = f.handle.readAt(p, off)
+	if n == len(p) {
+		f.mu.RUnlock()
+		return n, nil
 	}
+	n, err = f.handle.readAt(p, off)
 	f.end()
 	return n, f.failRead(err)
 }
@@ -31,9 +33,11 @@ func (f *osFile) WriteAt(p []byte, off int64) (int, error) {
 		return 0, f.fail("write", err)
 	}
 	n, err := unix.Pwrite(int(f.handle.fd), p, off)
-	if n != len(p) {
-		n, err = f.handle.writeAt(p, off)
+	if n == len(p) {
+		f.mu.RUnlock()
+		return n, nil
 	}
+	n, err = f.handle.writeAt(p, off)
 	f.end()
 	return n, f.fail("write", err)
 }
