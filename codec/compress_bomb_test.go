@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"testing"
 
@@ -27,29 +28,47 @@ type bomb struct {
 // TestDecompressBombs unpacks each bomb under several limits. What is counted is all that is allocated on the
 // way, which is at least what is alive at any time.
 func TestDecompressBombs(t *testing.T) {
+	limits := []int{0, 1, 4000, 1 << 20, 5 << 20, 16 << 20}
+	if testing.Short() {
+		limits = []int{1, 1 << 20, 16 << 20}
+	}
 	count, failures := 0, 0
 	for _, b := range bombs(t) {
-		for _, limit := range []int{0, 1, 4000, 1 << 20, 5 << 20, 16 << 20} {
+		for _, limit := range limits {
 			count++
-			dst := []byte("dst")
-			before := totalAlloc()
-			got, err := b.c.Decompress(dst, b.packed, limit)
-			spent := totalAlloc() - before
-			name := fmt.Sprintf("%v: %s under %d", b.c.Compression(), b.name, limit)
-			switch {
-			case !errors.Is(err, codec.ErrTooLarge) && !errors.Is(err, codec.ErrCorrupt):
-				t.Errorf("%s: error %v, want too large or corrupt", name, err)
-			case !bytes.Equal(got, dst):
-				t.Errorf("%s: dst has %d bytes afterwards, want it as it was", name, len(got))
-			case spent > uint64(limit)+bombMemory:
-				t.Errorf("%s: %d bytes allocated, want at most %d", name, spent, limit+bombMemory)
-			default:
-				continue
+			if !defuse(t, b, limit, uint64(limit)+bombMemory) {
+				failures++
 			}
+		}
+	}
+	for _, b := range claims() {
+		count++
+		if !defuse(t, b, math.MaxInt, bombMemory) {
 			failures++
 		}
 	}
 	fmt.Printf("RESULT bombs=%d failures=%d\n", count, failures)
+}
+
+// defuse unpacks a bomb and reports whether that is refused and allocates no more than memory.
+func defuse(t *testing.T, b bomb, limit int, memory uint64) bool {
+	t.Helper()
+	dst := []byte("dst")
+	before := totalAlloc()
+	got, err := b.c.Decompress(dst, b.packed, limit)
+	spent := totalAlloc() - before
+	name := fmt.Sprintf("%v: %s under %d", b.c.Compression(), b.name, limit)
+	switch {
+	case !errors.Is(err, codec.ErrTooLarge) && !errors.Is(err, codec.ErrCorrupt):
+		t.Errorf("%s: error %v, want too large or corrupt", name, err)
+	case !bytes.Equal(got, dst):
+		t.Errorf("%s: dst has %d bytes afterwards, want it as it was", name, len(got))
+	case spent > memory:
+		t.Errorf("%s: %d bytes allocated, want at most %d", name, spent, memory)
+	default:
+		return true
+	}
+	return false
 }
 
 // totalAlloc is the number of bytes allocated so far.
@@ -77,6 +96,10 @@ func bombs(tb testing.TB) []bomb {
 		require.NoError(tb, err)
 		all = append(all, bomb{"joined", c, bytes.Repeat(part, large/30_000+1)})
 	}
+	cut := zstdFrame(0, binary.LittleEndian.AppendUint64(nil, 50<<20), 0)
+	for range 500 { // packed blocks of 5 bytes, which cannot be unpacked, of 128 KiB each at most
+		cut = append(cut, 5<<3|2<<1, 0, 0, 1, 2, 3, 4, 5)
+	}
 	gz, snappy, lz, zs := compressors[0], compressors[1], compressors[2], compressors[3]
 	return append(all,
 		bomb{"joined small members", gz, bytes.Repeat(pack(tb, gz, zeros[:100]), large/100+1)},
@@ -88,10 +111,25 @@ func bombs(tb testing.TB) []bomb {
 		bomb{"repeated bytes", zs, zstdFrame(0x88, nil, 2048)},
 		bomb{"a window of 128 MiB", zs, zstdFrame(17<<3, nil, 2048)},
 		bomb{"a content size", zs, zstdFrame(0, binary.LittleEndian.AppendUint64(nil, 1<<60), 1)},
+		bomb{"a content size that blocks could have", zs, append(cut, 1, 0, 0)},
 		bomb{"a content size that is true", zs, zstdFrame(0, binary.LittleEndian.AppendUint64(nil, 2048*128<<10), 2048)},
 		bomb{"words in a window of 128 MiB", zs, zstdWindow(tb, pack(tb, zs, mixed), 17<<3)},
 		bomb{"blocks of nothing", zs, append([]byte("\x28\xB5\x2F\xFD\x00\x88"), bytes.Repeat([]byte{2<<3 | 2<<1, 0, 0, 0, 0}, 5000)...)},
 	)
+}
+
+// claims are payloads that say of themselves that they are large, and are not.
+func claims() []bomb {
+	_, snappy, lz, zs := compressors[0], compressors[1], compressors[2], compressors[3]
+	return []bomb{
+		{"seven bytes", snappy, []byte{0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 0x00, 0x00}},
+		{"1 GiB in a block", snappy, xerialStream(snappyClaim(1<<30, 100))},
+		{"1 GiB in blocks", snappy, xerialStream(bytes.Repeat(snappyClaim(1<<20, 20), 1024))},
+		{"1 GiB of content", lz, []byte("\x04\x22\x4D\x18\x68\x40\x00\x00\x00\x40\x00\x00\x00\x00\xA0\x00\x00\x00\x00")},
+		{"2^60 of content", zs, zstdFrame(0, binary.LittleEndian.AppendUint64(nil, 1<<60), 1)},
+		{"1 GiB of content", zs, zstdFrame(0, binary.LittleEndian.AppendUint64(nil, 1<<30), 3)},
+		{"a window of 128 MiB", zs, append([]byte("\x28\xB5\x2F\xFD\x00\x88"), 5<<3|2<<1|1, 0, 0, 1, 2, 3, 4, 5)},
+	}
 }
 
 // pack is what c makes of plain.

@@ -153,7 +153,8 @@ func zstdSecondRoom(src []byte, extent zstdExtent, limit int) (int, error) {
 	return zstdCount(src, extent, limit)
 }
 
-// zstdCount unpacks without keeping, and returns how much it was. That takes memory for a window.
+// zstdCount unpacks without keeping, and returns how much it was. That takes memory for a window, which is held
+// against the limit.
 func zstdCount(src []byte, extent zstdExtent, limit int) (int, error) {
 	if extent.window > int64(limit)+zstdTryBytes {
 		// The window alone would be more memory than the limit allows.
