@@ -81,7 +81,7 @@ func (t *tally) read(r io.Reader, out io.Writer) error {
 		switch {
 		case err == nil:
 			t.pass++
-		case supersededBy(&v) != "":
+		case supersededBy(&v, err) != "":
 			t.superseded++
 		default:
 			fmt.Fprintf(out, "%s %s: %v\n", v.Kafka, v.Name, err)

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stratalog/strata/internal/fixture"
+)
+
+// write puts vectors into a file.
+func write(t *testing.T, content []byte) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "vectors.jsonl")
+	require.NoError(t, os.WriteFile(name, content, 0o600))
+	return name
+}
+
+func TestAllPass(t *testing.T) {
+	var out, errs bytes.Buffer
+	status := run([]string{write(t, fixture.Vectors(t, "legacy.jsonl"))}, &out, &errs)
+	require.Empty(t, errs.String())
+	require.Equal(t, "RESULT vectors=829 pass=617 superseded=212\n", out.String())
+	require.Zero(t, status)
+}
+
+// TestFailuresAreNamed changes a byte of what each kind of vector expects.
+func TestFailuresAreNamed(t *testing.T) {
+	for line := range strings.Lines(string(fixture.Vectors(t, "legacy.jsonl"))) {
+		for _, name := range []string{"set-v2-none", "assign-v1-none-to-v1-none", "convert-v2-gzip-to-v1"} {
+			if !strings.Contains(line, `"name":"`+name+`","kafka":"2.8.2"`) {
+				continue
+			}
+			wrong := strings.Replace(line, `"key":"azE="`, `"key":"azI="`, 1)
+			require.NotEqual(t, line, wrong)
+			var out bytes.Buffer
+			require.Equal(t, 1, run([]string{write(t, []byte(wrong))}, &out, &out))
+			require.Contains(t, out.String(), "2.8.2 "+name+": ")
+			require.Contains(t, out.String(), "RESULT vectors=1 pass=0 superseded=0")
+		}
+	}
+}
+
+func TestBadArguments(t *testing.T) {
+	for name, files := range map[string][]string{
+		"none":      nil,
+		"no file":   {filepath.Join(t.TempDir(), "missing")},
+		"no JSON":   {write(t, []byte("hello\n"))},
+		"odd codec": {write(t, []byte(`{"kind":"validate","targetCodec":"lzma"}`))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			require.Equal(t, 2, run(files, &out, &errs))
+			require.Empty(t, out.String())
+			require.True(t, strings.HasPrefix(errs.String(), "vectors: "), errs.String())
+		})
+	}
+}
