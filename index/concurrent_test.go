@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -32,6 +33,7 @@ func TestI05I15Readers(t *testing.T) {
 			readers.Go(func() {
 				rnd := rand.New(rand.NewPCG(i, i))
 				for !stop.Load() {
+					runtime.Gosched()
 					x := *current.Load()
 					key := rnd.Int64N(20000)
 					e, ok := x.Lookup(key)
@@ -44,7 +46,7 @@ func TestI05I15Readers(t *testing.T) {
 		}
 		rnd := rand.New(rand.NewPCG(1, 2))
 		last := index.Entry{}
-		for range 3000 {
+		for range 1500 {
 			switch op := rnd.IntN(100); {
 			case op < 90:
 				last.Key += 1 + rnd.Int64N(20)
