@@ -27,7 +27,7 @@ func newRoot(e *env) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%v: %s --help lists the flags", err, cmd.CommandPath())
 	})
-	root.AddCommand(newDump(e), newVersion(e))
+	root.AddCommand(newCat(e), newDump(e), newVersion(e))
 	return root
 }
 

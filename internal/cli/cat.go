@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stratalog/strata/codec"
+)
+
+// catOptions are the flags of cat.
+type catOptions struct {
+	output      string
+	layout      string
+	isolation   string
+	all         bool
+	offset      string
+	maxMessages int64
+}
+
+// newCat is the verb cat.
+func newCat(e *env) *cobra.Command {
+	var o catOptions
+	cmd := &cobra.Command{
+		Use:   "cat [flags] PARTITION...",
+		Short: "Write the records of partitions",
+		Long: "cat writes the data records of partitions, those of aborted transactions included, from where the\n" +
+			"log starts, as far as a checkpoint tells that. What is damaged is named on standard error and\n" +
+			"passed over, and the exit status is 3 then.\n\n" +
+			"The layout of -f is a part of kcat's:\n" + layoutHelp + "\n" +
+			"Bytes are written as they are, and null as nothing: use -o json where that matters.",
+		Example: "  strata cat /var/lib/kafka/orders-0\n" +
+			"  strata cat -f '%T %k=%s\\n' --offset -10 orders-0\n" +
+			"  strata cat -o json orders-0 | strata append copy-0 --format json",
+		Args: takes(1, -1, "at least one partition's directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c := &cat{env: e, catOptions: o, codec: codec.Kafka(), left: o.maxMessages}
+			if err := c.check(cmd); err != nil {
+				return err
+			}
+			for _, path := range args {
+				if err := c.partition(cmd.Context(), path); err != nil {
+					return err
+				}
+			}
+			if c.bad {
+				return errProblems
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.output, "output", "o", "text", "text or json: one object a record")
+	f.StringVarP(&o.layout, "format", "f", defaultLayout, "the layout of text")
+	f.StringVar(&o.isolation, "isolation-level", "read_uncommitted", "read_uncommitted, or read_committed: no open or aborted transactions")
+	f.BoolVar(&o.all, "all", false, "control records, too, and records below the log start")
+	f.StringVar(&o.offset, "offset", "start", "start, end, an offset, or -N: the last N")
+	f.Int64VarP(&o.maxMessages, "max-messages", "c", math.MaxInt64, "end after so many records")
+	return cmd
+}
+
+// cat is one run of the verb.
+type cat struct {
+	*env
+	catOptions
+	codec  codec.Codec
+	lay    layout        // of text
+	lines  *json.Encoder // of json
+	line   []byte
+	left   int64 // records that may still be written
+	stable *stable
+	bad    bool // damage was met
+}
+
+// check looks at the flags.
+func (c *cat) check(cmd *cobra.Command) (err error) {
+	switch c.output {
+	case "text":
+		c.lay, err = parseLayout(c.layout)
+	case "json":
+		c.lines = jsonLines(c.out)
+		if cmd.Flags().Changed("format") {
+			err = usagef("-f is the layout of text: leave it out, or -o json")
+		}
+	default:
+		err = usagef("unknown output %q: -o takes text or json", c.output)
+	}
+	switch {
+	case err != nil:
+		return err
+	case c.isolation != "read_uncommitted" && c.isolation != "read_committed":
+		return usagef("unknown isolation level %q: --isolation-level takes read_uncommitted or read_committed", c.isolation)
+	case c.isolation == "read_committed" && c.all:
+		return usagef("--all shows what read_committed leaves out: leave one of them out")
+	case c.maxMessages < 0:
+		return usagef("--max-messages is %d: give a number of records", c.maxMessages)
+	}
+	if c.offset != "start" && c.offset != "end" {
+		if _, err := strconv.ParseInt(c.offset, 10, 64); err != nil {
+			return usagef("--offset is %q: give start, end, an offset, or -N for the last N", c.offset)
+		}
+	}
+	return nil
+}
+
+// partition writes the records of the partition in the directory path.
+func (c *cat) partition(ctx context.Context, path string) (err error) {
+	p, err := openPartition(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	from, err := c.from(ctx, p)
+	if err != nil {
+		return err
+	}
+	c.stable = nil
+	if c.isolation == "read_committed" {
+		if c.stable, err = newStable(ctx, p); err != nil {
+			return err
+		}
+	}
+	for _, base := range p.bases {
+		if next := p.next(base); next != 0 && next <= from {
+			continue
+		}
+		if err := c.segment(ctx, p, base, from); err != nil || c.left == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// from is the offset of the first record to write.
+func (c *cat) from(ctx context.Context, p *partition) (int64, error) {
+	var from int64
+	switch c.offset {
+	case "start":
+	case "end":
+		return p.endOffset()
+	default:
+		from, _ = strconv.ParseInt(c.offset, 10, 64) // check has looked at it
+	}
+	if from < 0 {
+		end, err := p.endOffset()
+		if err != nil {
+			return 0, err
+		}
+		from = max(0, end+from)
+	}
+	if c.all {
+		return from, nil
+	}
+	start, err := p.startOffset(ctx)
+	if err != nil {
+		c.notice("where the log starts is not known, it is read from its first segment: %v", err)
+	}
+	return max(from, start), nil
+}
+
+// segment writes the records at offset from or above of one segment.
+func (c *cat) segment(ctx context.Context, p *partition, base, from int64) (err error) {
+	s, err := p.scan(c.codec, base, from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for piece, err := range s.pieces() {
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case piece.Err != nil:
+			c.bad = true
+			c.notice("%s at %d: %s", s.shown, piece.Position, s.loss(piece))
+			continue
+		}
+		if err := c.batch(p, s, piece, from); err != nil || c.left == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// batch writes the records at offset from or above of one batch.
+func (c *cat) batch(p *partition, s *scan, piece codec.Piece, from int64) error {
+	h := piece.Batch.Header
+	if h.LastOffset < from || h.Attributes.Control() && !c.all || c.stable.hides(h) {
+		return nil
+	}
+	for r, err := range c.codec.Records(piece.Batch.Bytes) {
+		switch {
+		case err != nil:
+			c.bad = true
+			c.notice("%s at %d: the records of offsets %d to %d cannot be read: %v", s.shown, piece.Position, h.BaseOffset, h.LastOffset, err)
+			return nil
+		case r.Offset < from:
+			continue
+		case c.left == 0:
+			return nil
+		}
+		c.left--
+		if err := c.write(p.name, h, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes one record.
+func (c *cat) write(p partitionName, h codec.Header, r codec.Record) error {
+	if c.lines != nil {
+		return c.lines.Encode(newRecordLine(p, h, r))
+	}
+	c.line = c.line[:0]
+	for _, part := range c.lay {
+		c.line = part(c.line, p, r)
+	}
+	_, err := c.out.Write(c.line)
+	return err
+}

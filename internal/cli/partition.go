@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/internal/checkpoint"
+	"github.com/stratalog/strata/log"
+	"github.com/stratalog/strata/segment"
+)
+
+// partition is a partition's directory that is read. It may have any name.
+type partition struct {
+	path  string     // as it was given
+	fsys  *fsio.OSFS // of the directory above
+	dir   string     // its name there
+	name  partitionName
+	bases []int64 // of its segments, rising
+}
+
+// openPartition opens the partition's directory that is given.
+func openPartition(given string) (*partition, error) {
+	real, err := filepath.EvalSymlinks(given)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s does not exist", given)
+	case err != nil:
+		return nil, err
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(real); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, usagef("%s is a file: name the partition's directory, or use strata dump", given)
+	}
+	p := &partition{path: given, dir: filepath.Base(real), name: namePartition(real)}
+	if p.fsys, err = fsio.OS(filepath.Dir(real)); err != nil {
+		return nil, err
+	}
+	if p.bases, err = p.segments(); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	if len(p.bases) == 0 {
+		return nil, errors.Join(fmt.Errorf("%s holds no segments: name the directory of a partition", given), p.close())
+	}
+	return p, nil
+}
+
+// close gives the directory back.
+func (p *partition) close() error { return p.fsys.Close() }
+
+// segments are the base offsets of the segments in the directory.
+func (p *partition) segments() (bases []int64, err error) {
+	entries, err := p.fsys.ReadDir(p.dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		base, extension, state, ok := segment.ParseFileName(entry.Name())
+		if ok && extension == segment.LogExt && state == segment.Live {
+			bases = append(bases, base)
+		}
+	}
+	return bases, nil
+}
+
+// ownCheckpoint is the file in which a log keeps its start offset where it has no log directory.
+const ownCheckpoint = "strata.checkpoint"
+
+// startOffset is where the log begins, as a checkpoint tells: log-start-offset-checkpoint in the directory
+// above, or the log's own. Where none does, it is 0.
+func (p *partition) startOffset(ctx context.Context) (offset int64, err error) {
+	r, err := p.resume()
+	if r != nil || err != nil {
+		return r.start(), err
+	}
+	if _, err := p.fsys.Stat(path.Join(p.dir, ownCheckpoint)); err != nil {
+		return 0, nil //nolint:nilerr // no checkpoint tells
+	}
+	l, err := p.log(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return l.StartOffset(), l.Close()
+}
+
+// resume is what Kafka's checkpoints in the directory above tell of the log; nil where there are none, since
+// that is not a log directory.
+func (p *partition) resume() (*resume, error) {
+	r := &resume{}
+	key := checkpoint.Partition{}
+	if p.name.topic != nil {
+		key = checkpoint.Partition{Topic: *p.name.topic, ID: *p.name.id}
+	}
+	found := false
+	read := func(name string, to *int64) error {
+		offsets, err := checkpoint.ReadOffsets(p.fsys, name)
+		found = found || !errors.Is(err, fs.ErrNotExist)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		*to = max(0, offsets[key])
+		return nil
+	}
+	err := errors.Join(
+		read(checkpoint.StartOffsets, &r.StartOffset),
+		read(checkpoint.RecoveryPoints, &r.RecoveryPoint),
+		read(checkpoint.HighWatermarks, &r.HighWatermark),
+	)
+	if !found {
+		return nil, err
+	}
+	_, marker := p.fsys.Stat(checkpoint.CleanShutdown)
+	r.Clean = marker == nil
+	return r, err
+}
+
+// resume is what a log is opened with.
+type resume log.Resume
+
+// start is the start offset, 0 of nil.
+func (r *resume) start() int64 {
+	if r == nil {
+		return 0
+	}
+	return r.StartOffset
+}
+
+// log opens the log, without changing it. What recovery would cut is no part of it.
+func (p *partition) log(ctx context.Context) (*log.Log, error) {
+	r, err := p.resume()
+	if err != nil { // a damaged checkpoint is as good as none
+		r = &resume{}
+	}
+	return log.Open(ctx, p.dir, log.Options{FS: p.fsys, ReadOnly: true, Resume: (*log.Resume)(r)})
+}
+
+// endOffset is the offset behind the last record.
+func (p *partition) endOffset() (int64, error) {
+	s, err := p.open(p.bases[len(p.bases)-1])
+	if err != nil {
+		return 0, err
+	}
+	end, err := s.NextOffset()
+	return end, errors.Join(err, s.Close())
+}
+
+// open opens the segment with the given base offset, without changing it.
+func (p *partition) open(base int64) (*segment.Segment, error) {
+	return segment.Open(p.fsys, segment.Parts{}, p.dir, base, segment.Options{Sealed: true, ReadOnly: true})
+}
+
+// next is the base offset of the segment behind the one with the given base offset; 0 behind the last.
+func (p *partition) next(base int64) int64 {
+	for _, next := range p.bases {
+		if next > base {
+			return next
+		}
+	}
+	return 0
+}
+
+// show is the path of one of its files.
+func (p *partition) show(file string) string { return filepath.ToSlash(filepath.Join(p.path, file)) }

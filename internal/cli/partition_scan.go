@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"path"
+
+	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/segment"
+)
+
+// scan reads the batches of one segment, and goes on behind damage.
+type scan struct {
+	*openFile
+	shown  string // the file's path, as it is told
+	codec  codec.Codec
+	from   int64 // the position at which it begins
+	expect codec.Expect
+	last   bool // it is the last segment, to which a broker may be appending
+}
+
+// scan opens the segment with the given base offset, to read it from the batch on that has offset.
+func (p *partition) scan(c codec.Codec, base, offset int64) (*scan, error) {
+	name := segment.FileName(base, segment.LogExt, segment.Live)
+	f, err := openForReading(p.fsys, path.Join(p.dir, name))
+	if err != nil {
+		return nil, err
+	}
+	next := p.next(base)
+	s := &scan{openFile: f, shown: p.show(name), codec: c, expect: codec.Expect{Offset: base, End: next}, last: next == 0}
+	if offset > base {
+		s.from = p.position(base, offset)
+	}
+	return s, nil
+}
+
+// position is where in a segment the batch lies that has offset; 0 where that cannot be told, since reading
+// from the begin finds it, too.
+func (p *partition) position(base, offset int64) int64 {
+	s, err := p.open(base)
+	if err != nil {
+		return 0
+	}
+	defer s.Close()
+	b, ok, err := s.Find(offset)
+	if err != nil || !ok {
+		return 0
+	}
+	return b.Pos
+}
+
+// pieces yields the batches, verified, and the damage between them, with their positions in the file.
+func (s *scan) pieces() iter.Seq2[codec.Piece, error] {
+	return func(yield func(codec.Piece, error) bool) {
+		left := s.size - s.from
+		s.expect.Bytes = left
+		scanner := codec.NewScanner(s.codec, io.NewSectionReader(s.File, s.from, left), s.expect)
+		for {
+			piece, err := scanner.Next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			piece.Position += s.from
+			if !yield(piece, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// loss says what is lost by the damage of piece, and why.
+func (s *scan) loss(piece codec.Piece) string {
+	end := piece.Position+piece.Size == s.size
+	switch {
+	case end && s.last && s.zeros(piece):
+		return fmt.Sprintf("the last %d bytes are zeros, reserved or never written; nothing is there from offset %d on", piece.Size, piece.FirstOffset)
+	case end && s.last:
+		return fmt.Sprintf("the last %d bytes are no whole batch, torn or being written; nothing is there from offset %d on: %v",
+			piece.Size, piece.FirstOffset, piece.Err)
+	case piece.NextOffset == codec.NoOffset:
+		return fmt.Sprintf("%d bytes cannot be read, nothing of this segment from offset %d on: %v", piece.Size, piece.FirstOffset, piece.Err)
+	}
+	return fmt.Sprintf("%d bytes cannot be read, offsets %d to %d: %v", piece.Size, piece.FirstOffset, piece.NextOffset-1, piece.Err)
+}
+
+// zeros reports whether the bytes of piece are zeros.
+func (s *scan) zeros(piece codec.Piece) bool {
+	w := &window{file: s.File, end: s.size}
+	for pos := piece.Position; pos < s.size; {
+		b, err := w.bytes(pos, scanBytes)
+		if err != nil || len(b) == 0 {
+			return false
+		}
+		for _, c := range b {
+			if c != 0 {
+				return false
+			}
+		}
+		pos += int64(len(b))
+	}
+	return true
+}
