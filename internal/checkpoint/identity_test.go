@@ -162,6 +162,7 @@ func TestReadMeta(t *testing.T) {
 		{"other keys", "broker.id=1\ncluster.id=c\nrack=r\n", v0},
 		{"node.id is not version 0's", "node.id=5\n", checkpoint.Meta{NodeID: checkpoint.NoNode}},
 		{"a key alone", "cluster.id\n", checkpoint.Meta{NodeID: checkpoint.NoNode}},
+		{"two backslashes are one", "cluster.id=c\\\\\nbroker.id=1\n", checkpoint.Meta{NodeID: 1, ClusterID: "c\\"}},
 		{"a backslash last", "cluster.id=c\\", checkpoint.Meta{NodeID: checkpoint.NoNode, ClusterID: "c"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

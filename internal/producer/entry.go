@@ -138,17 +138,14 @@ func (e *entry) store(id int64) Entry {
 	return stored
 }
 
-// restore is the reverse of store: of the batches the last is left, with the producer's timestamp.
-func restore(stored *Entry) *entry {
-	e := &entry{
-		lastTimestamp: stored.Timestamp, txnFirst: max(stored.TxnFirstOffset, codec.NoOffset),
-		coordinatorEpoch: stored.CoordinatorEpoch, epoch: stored.Epoch,
-	}
+// restore is the reverse of store: of the batches the last is left, with the producer's timestamp. e is zero.
+func (e *entry) restore(stored *Entry) {
+	e.lastTimestamp, e.txnFirst = stored.Timestamp, max(stored.TxnFirstOffset, codec.NoOffset)
+	e.coordinatorEpoch, e.epoch = stored.CoordinatorEpoch, stored.Epoch
 	if stored.LastOffset >= 0 {
 		e.add(batch{
 			lastOffset: stored.LastOffset, timestamp: stored.Timestamp,
 			lastSeq: stored.LastSequence, delta: stored.OffsetDelta,
 		})
 	}
-	return e
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/stratalog/strata/codec"
 )
 
+// loadChunk is how many producers are allocated together.
+const loadChunk = 32
+
 // Replayer calls add for each batch of the segment with the given base offset whose last offset lies in
 // [from, end), in order. It returns add's error.
 type Replayer func(base, from, end int64, add func(b Batch) error) error
@@ -117,11 +120,17 @@ func (s *State) Reload(start, end, now int64) error {
 	return nil
 }
 
-// load takes the producers of a snapshot that are not expired at the time now.
+// load takes the producers of a snapshot that are not expired at the time now. s has none.
 func (s *State) load(entries []Entry, now int64) {
+	s.producers = make(map[int64]*entry, len(entries))
+	var chunk []entry
 	for i := range entries {
-		e := restore(&entries[i])
-		id := entries[i].ProducerID
+		if len(chunk) == 0 { // together, since each by itself takes twice the time; few, since the last one keeps them
+			chunk = make([]entry, min(loadChunk, len(entries)-i))
+		}
+		e, id := &chunk[0], entries[i].ProducerID
+		chunk = chunk[1:]
+		e.restore(&entries[i])
 		if e.txnFirst != codec.NoOffset {
 			s.open = append(s.open, txn{first: e.txnFirst, last: codec.NoOffset, producer: id})
 		} else if s.expired(e.lastTimestamp, now) {

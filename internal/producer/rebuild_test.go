@@ -116,6 +116,16 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
+// TestRebuildOverGap names the snapshot of a segment by its base offset, which is not where the one before
+// ended.
+func TestRebuildOverGap(t *testing.T) {
+	log := batches{data(1, 0, 0, 0), data(1, 0, 1, 9)}
+	s := fresh(t)
+	var read []int64
+	require.NoError(t, s.Rebuild(log.rebuild(0, 10, []int64{0, 8}, &read)))
+	assert.Equal(t, []int64{8, 10}, s.Snapshots())
+}
+
 // TestRebuildAfterTruncation is G77 and I20.
 func TestRebuildAfterTruncation(t *testing.T) {
 	log := batches{txn(data(1, 0, 0, 99)), commit(1, 0, 105), data(2, 0, 0, 106)}

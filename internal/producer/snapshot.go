@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 
 	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/internal/checkpoint"
@@ -104,6 +105,7 @@ func decodeEntry(b []byte) Entry {
 // AppendSnapshot encodes entries, in the order that they have, behind dst.
 func AppendSnapshot(dst []byte, entries []Entry) []byte {
 	begin := len(dst)
+	dst = slices.Grow(dst, headSize+len(entries)*entrySize)
 	dst = binary.BigEndian.AppendUint16(dst, snapshotVersion)
 	dst = binary.BigEndian.AppendUint32(dst, 0)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(entries)))

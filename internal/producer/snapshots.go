@@ -1,10 +1,10 @@
 package producer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"slices"
@@ -62,9 +62,10 @@ func (s *State) TakeSnapshot(sync bool) (name string, err error) {
 // entries are the producers as a snapshot has them, by rising ID: Kafka's are in the order of a hash map.
 func (s *State) entries() []Entry {
 	entries := make([]Entry, 0, len(s.producers))
-	for _, id := range slices.Sorted(maps.Keys(s.producers)) {
-		entries = append(entries, s.producers[id].store(id))
+	for id, e := range s.producers {
+		entries = append(entries, e.store(id))
 	}
+	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.ProducerID, b.ProducerID) })
 	return entries
 }
 

@@ -229,6 +229,11 @@ func TestVerify(t *testing.T) {
 		{producer.Rules{Origin: producer.FromRaftLeader}, txn(data(6, 0, 0, 6)), nil},
 		{follower, txn(data(7, 0, 0, 7)), nil},
 	})
+	// As in Kafka, one batch uses it up: of a producer's first transactional batches an append has one.
+	g := guarded(verify(8, 0, 0, false))
+	_, err = add(s, g, txn(data(8, 0, 0, 8)), txn(data(8, 0, 1, 9)))
+	require.ErrorIs(t, err, producer.ErrInvalidTxnState)
+	run(t, s, []step{{g, txn(data(8, 0, 0, 8)), nil}})
 }
 
 // TestVerifySequences is I41: the lowest of an epoch counts, and the higher epoch.

@@ -24,7 +24,9 @@ func (t txns) find(first int64) (i int, ok bool) {
 
 // sort puts transactions that were appended in any order into theirs.
 func (t *txns) sort() {
-	slices.SortStableFunc(*t, func(a, b txn) int { return cmp.Compare(a.first, b.first) })
+	slices.SortFunc(*t, func(a, b txn) int {
+		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.producer, b.producer))
+	})
 	*t = slices.CompactFunc(*t, func(a, b txn) bool { return a.first == b.first })
 }
 
