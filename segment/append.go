@@ -167,10 +167,10 @@ func (s *Segment) takeBack(m mark) error {
 	s.w.sparse = m.sparse
 	err := s.w.set.Truncate(m.size)
 	if s.w.offset != nil {
-		err = errors.Join(err, s.w.offset.Truncate(m.offset))
+		err = errors.Join(err, s.shorten(s.w.offset, m.offset))
 	}
 	if s.w.time != nil {
-		err = errors.Join(err, s.w.time.Truncate(m.time))
+		err = errors.Join(err, s.shorten(s.w.time, m.time))
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrBroken, err)

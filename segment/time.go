@@ -3,6 +3,7 @@ package segment
 import (
 	"errors"
 	"io"
+	"math"
 	"sync"
 
 	"github.com/stratalog/strata/codec"
@@ -86,8 +87,7 @@ func (s *Segment) maxStamp() (stamp, error) {
 			return noStamp, err
 		}
 	default:
-		if n := x.value.Len(); n > 0 {
-			last := x.value.At(n - 1)
+		if last, ok := x.value.Lookup(math.MaxInt64); ok {
 			largest = stamp{last.Key, last.Value}
 		}
 		x.release()

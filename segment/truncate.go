@@ -50,12 +50,12 @@ func (s *Segment) reactivate() error {
 // dropFrom drops the entries of the indexes for offset and above.
 func (s *Segment) dropFrom(offset int64) error {
 	if x := s.w.offset; x != nil {
-		if err := x.Truncate(index.CountBelow(x, offset)); err != nil {
+		if err := s.shorten(x, index.CountBelow(x, offset)); err != nil {
 			return err
 		}
 	}
 	if x := s.w.time; x != nil {
-		if err := x.Truncate(index.CountBelowValue(x, offset)); err != nil {
+		if err := s.shorten(x, index.CountBelowValue(x, offset)); err != nil {
 			return err
 		}
 	}
@@ -65,6 +65,13 @@ func (s *Segment) dropFrom(offset int64) error {
 	}
 	defer txn.release()
 	return txn.value.Truncate(offset)
+}
+
+// shorten keeps the first n entries of x.
+func (s *Segment) shorten(x index.Index, n int) error {
+	s.shorter.Lock()
+	defer s.shorter.Unlock()
+	return x.Truncate(n)
 }
 
 // cut cuts the message set, after telling the slices that reach behind the cut.
