@@ -73,6 +73,7 @@ func openTable(file fsio.File, o Options, reserve int64, back newBacking) (*tabl
 		room:     reserve / entry,
 		readOnly: o.ReadOnly,
 		sealed:   o.Sealed || o.ReadOnly,
+		longer:   reserve > used,
 	}
 	if src.n > 0 {
 		if x.last, err = src.entry(src.n - 1); err != nil {

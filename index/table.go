@@ -29,6 +29,7 @@ type table struct {
 
 	// The appender's.
 	sealed  bool
+	longer  bool // the file is longer than its entries
 	last    Entry
 	scratch [16]byte
 }
@@ -211,7 +212,7 @@ func (x *table) Truncate(n int) error {
 	if err := x.drop(s, int64(n)); err != nil {
 		return err
 	}
-	x.last = last
+	x.last, x.longer = last, true
 	return nil
 }
 
@@ -248,7 +249,7 @@ func (x *table) Seal() error {
 	if err := s.pages.cut(s.n.Load() * int64(x.entryBytes)); err != nil {
 		return err
 	}
-	x.sealed = true
+	x.sealed, x.longer = true, false
 	return nil
 }
 
@@ -281,9 +282,10 @@ func (x *table) Close() error {
 	return errors.Join(err, x.cut(s.n.Load()*int64(x.entryBytes)), x.file.Close())
 }
 
-// cut gives back what is behind size. It does not make a file longer that somebody has cut.
+// cut gives back what is behind size, if that is this Index's: another may have the file by now, to append
+// to. It does not make a file longer that somebody has cut.
 func (x *table) cut(size int64) error {
-	if x.readOnly {
+	if !x.longer {
 		return nil
 	}
 	now, err := x.file.Size()
