@@ -114,6 +114,9 @@ func bombs(tb testing.TB) []bomb {
 		bomb{"a content size that blocks could have", zs, append(cut, 1, 0, 0)},
 		bomb{"a content size that is true", zs, zstdFrame(0, binary.LittleEndian.AppendUint64(nil, 2048*128<<10), 2048)},
 		bomb{"words in a window of 128 MiB", zs, zstdWindow(tb, pack(tb, zs, mixed), 17<<3)},
+		bomb{"words, then repeated bytes", zs, zstdJoin(pack(tb, zs, words[:10<<20]), zstdFrame(0x88, nil, 120))},
+		bomb{"the same behind 3 MiB to be skipped", zs, append(append([]byte("\x50\x2A\x4D\x18\x00\x00\x30\x00"), zeros[:3<<20]...),
+			zstdJoin(pack(tb, zs, words[:10<<20]), zstdFrame(0x88, nil, 120))...)},
 		bomb{"blocks of nothing", zs, append([]byte("\x28\xB5\x2F\xFD\x00\x88"), bytes.Repeat([]byte{2<<3 | 2<<1, 0, 0, 0, 0}, 5000)...)},
 	)
 }
@@ -195,6 +198,22 @@ func zstdFrame(window byte, size []byte, blocks int) []byte {
 		frame = append(frame, byte(header), byte(header>>8), byte(header>>16), 'z')
 	}
 	return frame
+}
+
+// zstdJoin makes one frame of the blocks of two, both with a window and nothing else in their headers.
+func zstdJoin(a, b []byte) []byte {
+	for at := 6; ; {
+		header := int(a[at]) | int(a[at+1])<<8 | int(a[at+2])<<16
+		if header&1 != 0 {
+			a[at] &^= 1
+			return append(a, b[6:]...)
+		}
+		size := header >> 3
+		if header>>1&3 == 1 { // a repeated byte
+			size = 1
+		}
+		at += 3 + size
+	}
 }
 
 // zstdWindow gives a frame another window.
