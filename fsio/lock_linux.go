@@ -2,17 +2,11 @@
 
 package fsio
 
-import (
-	"os"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
+// setLock is the fcntl command for locks: these belong to an open file.
+const setLock = unix.F_OFD_SETLK
 
 // lock is Lock without the wrapping of its errors. The kernel's locks here belong to an open file, so that
 // they exclude this process as well.
 func (f *OSFS) lock(name string) (*heldLock, error) { return f.takeOpened(name) }
-
-// takeFile locks a file as a JVM sees it: with a lock of fcntl's.
-func takeFile(f *os.File) error {
-	return takeRange(f, unix.F_OFD_SETLK)
-}

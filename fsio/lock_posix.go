@@ -2,12 +2,8 @@
 
 package fsio
 
-import (
-	"os"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// takeFile locks a file as a JVM sees it: with a lock of fcntl's. It belongs to the process and ends when
-// any descriptor of the file is closed in it, so nothing but Lock may open a lock file.
-func takeFile(f *os.File) error { return takeRange(f, unix.F_SETLK) }
+// setLock is the fcntl command for locks: these belong to the process, and one ends when any descriptor of
+// the file is closed in it, so nothing but Lock may open a lock file.
+const setLock = unix.F_SETLK
