@@ -61,9 +61,24 @@ func (v *baseVolume) Mkdir(at tree.Place, perm fs.FileMode) error {
 	return v.base.Mkdir(local(at.Path), perm)
 }
 
-// Rename is tree.Volume's.
+// Rename is tree.Volume's. Package os, and so a base that stands on it, renames no directory onto another:
+// the empty one goes first, and an observer of base may see none.
 func (v *baseVolume) Rename(from, to tree.Place) error {
-	return v.base.Rename(local(from.Path), local(to.Path))
+	oldname, newname := local(from.Path), local(to.Path)
+	info, err := v.base.Stat(newname)
+	if to.Inode == 0 || err == nil && !info.IsDir() {
+		return v.base.Rename(oldname, newname)
+	}
+	if err == nil {
+		err = v.base.Remove(newname)
+	}
+	if err != nil {
+		return err
+	}
+	if err := v.base.Rename(oldname, newname); err != nil {
+		return errors.Join(err, v.base.Mkdir(newname, info.Mode().Perm()))
+	}
+	return nil
 }
 
 // Remove is tree.Volume's.

@@ -3,11 +3,10 @@ package tree
 import (
 	"io/fs"
 	"os"
-	"path"
-	"strings"
 	"syscall"
 
 	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/fsio/internal/names"
 )
 
 // umask is what of a mode nobody gets who did not ask for it: the customary one.
@@ -30,11 +29,11 @@ func (t *Tree) OpenFile(name string, flag int, perm fs.FileMode) (fsio.File, err
 
 // open finds or makes the file name, and counts a user of it.
 func (t *Tree) open(name string, flag int, perm fs.FileMode) (n *node, made bool, err error) {
-	if err := CheckName(name); err != nil {
-		return nil, false, err
+	if !names.Valid(name) {
+		return nil, false, fsio.ErrBadName
 	}
-	if err := checkFlag(flag); err != nil {
-		return nil, false, err
+	if !names.ValidFlag(flag) {
+		return nil, false, fs.ErrInvalid
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,7 +79,10 @@ func (t *Tree) Rename(oldname, newname string) error {
 }
 
 func (t *Tree) rename(oldname, newname string) error {
-	from, err := t.find(oldname)
+	if !names.Valid(newname) {
+		return fsio.ErrBadName // before anything is asked about oldname
+	}
+	from, err := t.existing(oldname)
 	if err != nil {
 		return err
 	}
@@ -88,13 +90,10 @@ func (t *Tree) rename(oldname, newname string) error {
 	if err != nil {
 		return err
 	}
-	if from.node == nil {
-		return fs.ErrNotExist
-	}
 	if oldname == newname {
 		return nil
 	}
-	if from.node.mode.IsDir() && below(newname, oldname) {
+	if from.node.mode.IsDir() && names.Below(newname, oldname) {
 		return fs.ErrInvalid
 	}
 	if to.node != nil {
@@ -105,11 +104,10 @@ func (t *Tree) rename(oldname, newname string) error {
 	if err := t.volume.Rename(from.place(), to.place()); err != nil {
 		return err
 	}
-	n := from.node
 	if to.node != nil {
 		t.unlink(to)
 	}
-	t.link(to, n)
+	t.link(to, from.node)
 	t.unlink(from)
 	return nil
 }
@@ -133,9 +131,6 @@ func (t *Tree) replaceable(from, to spot) error {
 	}
 	return nil
 }
-
-// below reports whether name lies in the directory dir, at any depth.
-func below(name, dir string) bool { return dir == "." || strings.HasPrefix(name, dir+"/") }
 
 // Remove is fsio.FS's.
 func (t *Tree) Remove(name string) error {
@@ -175,15 +170,19 @@ func (t *Tree) MkdirAll(dir string, perm fs.FileMode) error {
 }
 
 func (t *Tree) mkdirAll(dir string, perm fs.FileMode) error {
-	if err := CheckName(dir); err != nil {
-		return err
+	if !names.Valid(dir) {
+		return fsio.ErrBadName
 	}
-	if dir == "." {
-		return nil
+	for parent := range names.Parents(dir) {
+		if err := t.mkdir(parent, perm); err != nil {
+			return err
+		}
 	}
-	if err := t.mkdirAll(path.Dir(dir), perm); err != nil {
-		return err
-	}
+	return t.mkdir(dir, perm)
+}
+
+// mkdir makes the directory dir where nothing is.
+func (t *Tree) mkdir(dir string, perm fs.FileMode) error {
 	at, err := t.find(dir)
 	if err != nil {
 		return err

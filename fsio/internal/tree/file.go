@@ -43,17 +43,21 @@ func joinClose(err error, c io.Closer) error {
 	return err
 }
 
-// open is nil or fs.ErrClosed. The caller holds the node's lock, here and below.
-func (f *file) open() error {
-	if f.closed {
+// readable is nil where a call with the position or size n may go on. The caller holds the node's lock,
+// here and below.
+func (f *file) readable(n int64) error {
+	switch {
+	case f.closed:
 		return fs.ErrClosed
+	case n < 0:
+		return fs.ErrInvalid
 	}
 	return nil
 }
 
-// changeable is nil where f is open and may be written.
-func (f *file) changeable() error {
-	if err := f.open(); err != nil {
+// changeable is readable for a call that changes the file.
+func (f *file) changeable(n int64) error {
+	if err := f.readable(n); err != nil {
 		return err
 	}
 	if !f.writable {
@@ -77,11 +81,8 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 func (f *file) read(p []byte, off int64) (int, error) {
 	f.node.mu.Lock()
 	defer f.node.mu.Unlock()
-	if err := f.open(); err != nil {
+	if err := f.readable(off); err != nil {
 		return 0, err
-	}
-	if off < 0 {
-		return 0, fs.ErrInvalid
 	}
 	if len(p) == 0 {
 		return 0, nil
@@ -98,27 +99,20 @@ func (f *file) WriteAt(p []byte, off int64) (int, error) {
 func (f *file) write(p []byte, off int64) (int, error) {
 	f.node.mu.Lock()
 	defer f.node.mu.Unlock()
-	if err := f.changeable(); err != nil {
+	if err := f.changeable(off); err != nil {
 		return 0, err
-	}
-	if off < 0 {
-		return 0, fs.ErrInvalid
 	}
 	if len(p) == 0 {
 		return 0, nil
 	}
-	n, err := f.node.write(p, off, &f.tree.o)
-	if err == nil && n < len(p) {
-		err = io.ErrShortWrite
-	}
-	return n, err
+	return f.node.write(p, off, &f.tree.o)
 }
 
 // Size is fsio.File's.
 func (f *file) Size() (int64, error) {
 	f.node.mu.Lock()
 	defer f.node.mu.Unlock()
-	if err := f.open(); err != nil {
+	if err := f.readable(0); err != nil {
 		return 0, pathError("size", f.name, err)
 	}
 	return f.node.size, nil
@@ -128,7 +122,7 @@ func (f *file) Size() (int64, error) {
 func (f *file) Truncate(size int64) error {
 	f.node.mu.Lock()
 	defer f.node.mu.Unlock()
-	err := f.changeable()
+	err := f.changeable(size)
 	if err == nil {
 		err = f.node.truncate(size, &f.tree.o)
 	}
@@ -139,7 +133,7 @@ func (f *file) Truncate(size int64) error {
 func (f *file) Allocate(size int64) error {
 	f.node.mu.Lock()
 	defer f.node.mu.Unlock()
-	err := f.changeable()
+	err := f.changeable(size)
 	if err == nil {
 		err = f.node.allocate(size, &f.tree.o)
 	}
@@ -150,7 +144,7 @@ func (f *file) Allocate(size int64) error {
 func (f *file) Sync() error {
 	f.node.mu.Lock()
 	defer f.node.mu.Unlock()
-	err := f.open()
+	err := f.readable(0)
 	if err == nil {
 		err = f.node.content.Sync()
 	}

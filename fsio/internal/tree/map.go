@@ -41,14 +41,16 @@ func (f *file) Map(size int64, prot fsio.Prot) (fsio.Map, error) {
 }
 
 func (f *file) mappable(size int64, prot fsio.Prot) error {
-	if err := f.open(); err != nil {
+	if err := f.readable(size); err != nil {
 		return err
 	}
 	switch {
-	case prot > fsio.ReadWrite, size < 0, size > f.node.size:
+	case prot > fsio.ReadWrite:
 		return fs.ErrInvalid
 	case prot == fsio.ReadWrite && !f.writable:
 		return fs.ErrPermission
+	case size > f.node.size:
+		return fs.ErrInvalid
 	case size > math.MaxInt-f.tree.o.PageBytes:
 		return syscall.ENOMEM // no address space has it
 	}
@@ -154,13 +156,13 @@ func (m *mapping) WriteAt(p []byte, off int64) (int, error) {
 
 // storable is nil where [off, off+n) may be stored to.
 func (m *mapping) storable(off, n int64) error {
-	if m.closed {
-		return fs.ErrClosed
+	if err := m.check(off, n); err != nil {
+		return err
 	}
 	if m.prot != fsio.ReadWrite {
 		return fs.ErrPermission
 	}
-	return m.check(off, n)
+	return nil
 }
 
 // store puts p, not empty, where the file has pages for it. What lies past the file's end is lost. The
@@ -210,11 +212,11 @@ func (m *mapping) resize(size int64) error {
 	node, o := m.file.node, &m.file.tree.o
 	node.mu.Lock()
 	defer node.mu.Unlock()
-	if err := m.file.open(); err != nil {
-		return err
-	}
 	if m.prot != fsio.ReadWrite {
 		return fs.ErrPermission
+	}
+	if err := m.file.changeable(size); err != nil {
+		return err
 	}
 	if size > math.MaxInt-o.PageBytes {
 		return syscall.EFBIG // no address space has it

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"io"
 	"io/fs"
 	"sync"
 	"syscall"
@@ -72,16 +73,24 @@ func (n *node) read(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// write writes p, not empty, at off. The caller holds n.mu.
+// write writes p, not empty, at off. What lies past the largest size is left out, as by a system call. The
+// caller holds n.mu.
 func (n *node) write(p []byte, off int64, o *Options) (int, error) {
-	if off > o.MaxSizeBytes-int64(len(p)) {
+	fits := min(int64(len(p)), o.MaxSizeBytes-off)
+	if fits <= 0 {
 		return 0, syscall.EFBIG
 	}
-	done, err := n.content.WriteAt(p, off)
+	done, err := n.content.WriteAt(p[:fits], off)
 	if done > 0 {
 		n.size = max(n.size, off+int64(done))
 		n.mtime = o.Now()
 		n.windows.put(p[:done], off)
+	}
+	switch {
+	case err == nil && int64(done) < fits:
+		err = io.ErrShortWrite
+	case err == nil && done < len(p):
+		err = syscall.EFBIG
 	}
 	return done, err
 }
@@ -113,12 +122,9 @@ func (n *node) allocate(size int64, o *Options) error {
 	return nil
 }
 
-// checkSize is nil or what a size is refused with.
+// checkSize is nil where a file may have size bytes.
 func checkSize(size int64, o *Options) error {
-	switch {
-	case size < 0:
-		return fs.ErrInvalid
-	case size > o.MaxSizeBytes:
+	if size > o.MaxSizeBytes {
 		return syscall.EFBIG
 	}
 	return nil

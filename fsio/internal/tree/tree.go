@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/fsio/internal/names"
 )
 
 // Causes that more than one file names.
@@ -78,8 +79,8 @@ func (s spot) place() Place {
 
 // find walks to name. What is missing there is a nil node; what is missing on the way is fs.ErrNotExist.
 func (t *Tree) find(name string) (spot, error) {
-	if err := CheckName(name); err != nil {
-		return spot{}, err
+	if !names.Valid(name) {
+		return spot{}, fsio.ErrBadName
 	}
 	at := spot{node: t.root, path: "."}
 	if name == "." {
