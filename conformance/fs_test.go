@@ -1,0 +1,74 @@
+package conformance_test
+
+import (
+	"testing"
+
+	"github.com/spf13/afero"
+	"github.com/stretchr/testify/require"
+
+	"github.com/stratalog/strata/conformance"
+	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/fsio/aferofs"
+)
+
+func mem(testing.TB) fsio.FS { return aferofs.Mem() }
+
+func disk(tb testing.TB) fsio.FS { return newLab(tb).FS }
+
+// small is a disk of its own, or skips the test.
+func smallOS(tb testing.TB) fsio.FS {
+	fsys, err := newTmpfs(tb)
+	if err != nil {
+		tb.Skipf("no small disk here: %v", err)
+	}
+	return fsys
+}
+
+func overOS(tb testing.TB) fsio.FS {
+	return aferofs.New(afero.NewBasePathFs(afero.NewOsFs(), tb.TempDir()))
+}
+
+// overMem is New over what another New has left in a MemMapFs.
+func overMem(tb testing.TB) fsio.FS {
+	base := afero.NewMemMapFs()
+	_, err := aferofs.New(base).Stat(".")
+	require.NoError(tb, err)
+	return aferofs.New(base)
+}
+
+// seen is newFS behind an Interceptor that changes nothing.
+func seen(newFS conformance.NewFS) conformance.NewFS {
+	return func(tb testing.TB) fsio.FS {
+		inner := newFS(tb)
+		outer := fsio.Intercept(inner, func(_ *fsio.Op, do func() error) error { return do() })
+		planter, canPlant := inner.(conformance.Planter)
+		neighbour, hasNeighbour := inner.(conformance.Neighbour)
+		filler, canFill := inner.(conformance.Filler)
+		switch {
+		case canPlant && hasNeighbour:
+			return struct {
+				fsio.FS
+				conformance.Planter
+				conformance.Neighbour
+			}{outer, planter, neighbour}
+		case canFill:
+			return struct {
+				fsio.FS
+				conformance.Filler
+			}{outer, filler}
+		}
+		return outer
+	}
+}
+
+func TestFS(t *testing.T) {
+	for _, subject := range []struct {
+		name  string
+		newFS conformance.NewFS
+	}{{"mem", mem}, {"os", disk}, {"small os", smallOS}, {"afero", overOS}, {"small", smallMem}} {
+		t.Run(subject.name, func(t *testing.T) { conformance.TestFS(t, subject.newFS, nil) })
+		t.Run(subject.name+" intercepted", func(t *testing.T) { conformance.TestFS(t, seen(subject.newFS), nil) })
+	}
+}
+
+func smallMem(testing.TB) fsio.FS { return newSmallDisk() }

@@ -1,0 +1,171 @@
+package conformance
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// rowLimit is how long a row may take. The longest takes less than a second; a machine that is busy, and
+// the race detector, get their share.
+const rowLimit = time.Minute
+
+// row is one rule of a contract, and what shows that a subject keeps it.
+type row[S any] struct {
+	name string
+	rule string // a sentence of the contract, word for word
+	run  func(c *check, subject S)
+}
+
+// runRows runs each row as a subtest on a subject of its own.
+func runRows[S any](t *testing.T, rows []row[S], fresh func(testing.TB) S, skip Skip) {
+	t.Helper()
+	for name := range skip {
+		if !slices.ContainsFunc(rows, func(r row[S]) bool { return r.name == name }) {
+			t.Errorf("Skip names %q, which is no row", name)
+		}
+	}
+	before := census()
+	t.Cleanup(func() { before.compare(t) }) // when all rows are done
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			if reason, ok := skip[r.name]; ok {
+				t.Skip(reason)
+			}
+			r.try(fresh(t), rowLimit).report(t, r.rule)
+		})
+	}
+}
+
+// try runs r on a subject, in a goroutine of its own: so a row that never ends fails like any other. It is
+// left behind then.
+func (r row[S]) try(subject S, limit time.Duration) outcome {
+	c := &check{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.guard(func() { r.run(c, subject) })
+		c.finish()
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		stacks := make([]byte, 256<<10)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		c.errorf("not done after %v; all goroutines:\n%s", limit, stacks)
+	}
+	return c.result()
+}
+
+// outcome is what a row found.
+type outcome struct {
+	failures []string
+	skipped  string // the reason, where it could not run
+}
+
+func (o outcome) report(t *testing.T, rule string) {
+	t.Helper()
+	for _, failure := range o.failures {
+		t.Error(failure)
+	}
+	if len(o.failures) > 0 {
+		t.Errorf("the rule is: %q", rule)
+	}
+	if o.skipped != "" {
+		t.Skip(o.skipped)
+	}
+}
+
+// check is what a row reports to. It is no testing.TB, so that this package's own tests can see a row
+// fail.
+type check struct {
+	mu      sync.Mutex
+	undo    []func()
+	outcome outcome
+}
+
+// errorf notes a failure. Goroutines of a row may call it.
+func (c *check) errorf(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outcome.failures = append(c.outcome.failures, fmt.Sprintf(format, args...))
+}
+
+// fatalf notes a failure and ends the calling goroutine.
+func (c *check) fatalf(format string, args ...any) {
+	c.errorf(format, args...)
+	runtime.Goexit()
+}
+
+// skip ends the row, which needs something that the subject does not have.
+func (c *check) skip(reason string) {
+	c.mu.Lock()
+	c.outcome.skipped = reason
+	c.mu.Unlock()
+	runtime.Goexit()
+}
+
+// after has f called when the row is done, the last one first.
+func (c *check) after(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.undo = append(c.undo, f)
+}
+
+// guard runs f. A panic is a failure, and fatalf ends f only.
+func (c *check) guard(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if r := recover(); r != nil {
+				c.errorf("panic: %v\n%s", r, debug.Stack())
+			}
+		}()
+		f()
+	}()
+	<-done
+}
+
+// finish does what after was given.
+func (c *check) finish() {
+	for {
+		c.mu.Lock()
+		last := len(c.undo) - 1
+		if last < 0 {
+			c.mu.Unlock()
+			return
+		}
+		f := c.undo[last]
+		c.undo = c.undo[:last]
+		c.mu.Unlock()
+		c.guard(f)
+	}
+}
+
+func (c *check) result() outcome {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return outcome{failures: slices.Clone(c.outcome.failures), skipped: c.outcome.skipped}
+}
+
+// together runs f n times at once, and returns when all are done. A failure of one is the row's.
+func (c *check) together(n int, f func(i int)) {
+	var all sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		all.Go(func() {
+			<-start
+			c.guard(func() { f(i) })
+		})
+	}
+	close(start)
+	all.Wait()
+}
