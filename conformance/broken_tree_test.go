@@ -62,13 +62,13 @@ func alone(kinds fsio.Kind) breakage {
 		if running.Add(1) > 1 {
 			return &fs.PathError{Op: "broken", Path: op.Path, Err: syscall.EBUSY}
 		}
-		time.Sleep(100 * time.Microsecond)
+		pause()
 		return do()
 	})
 }
 
 // pause is long enough for others to come in between.
-func pause() { time.Sleep(time.Millisecond) }
+func pause() { time.Sleep(time.Millisecond) } //nolint:forbidigo // a breakage, that needs others to come in between
 
 // exists reports whether name is there.
 func exists(fsys fsio.FS, name string) bool {
