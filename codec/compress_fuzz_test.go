@@ -19,6 +19,7 @@ func FuzzDecompressZstd(f *testing.F)   { fuzzDecompress(f, codec.NewZstd(0)) }
 // fuzzDecompress unpacks anything: it ends with no more than the limit behind dst, or with dst as it was and
 // an error of a known class; and however much room there was, it is the same.
 func fuzzDecompress(f *testing.F, c codec.Compressor) {
+	f.Helper()
 	for _, p := range payloads(f) {
 		if p.compressor().Compression() == c.Compression() && len(p.packed) < 3000 {
 			f.Add(p.packed)
