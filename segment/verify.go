@@ -49,9 +49,7 @@ func (v *verifier) run(ctx context.Context) error {
 	defer set.release()
 	defer func() {
 		for _, x := range v.indexes {
-			if x.index != nil {
-				_ = x.index.Close() // it was opened for reading only
-			}
+			x.done()
 		}
 	}()
 	for _, check := range []struct {
@@ -125,7 +123,7 @@ func (v *verifier) batch(w *walker, b Batch, bytes []byte) error {
 		}
 	}
 	for _, x := range v.indexes {
-		x.take(b, w.before)
+		x.take(v.seg, b, w.before)
 	}
 	if why == nil {
 		return nil

@@ -17,7 +17,8 @@ type indexCheck struct {
 	file    *indexFile
 	name    string
 	index   index.Index
-	at      int // the next entry
+	done    func() // gives index back
+	at      int    // the next entry
 	damages []Damage
 	corrupt error // the file is no index
 }
@@ -37,11 +38,21 @@ type judge interface {
 	damaged(from, to int64)
 }
 
-// openIndex opens the file of x for reading, and begins to check it.
+// openIndex begins to check x. That of an active segment is taken as it is in use, since its file may have
+// entries behind the last one that were truncated; others are read anew, to check them in full.
 func (v *verifier) openIndex(x *indexFile, j judge) error {
+	check := &indexCheck{judge: j, file: x, name: v.seg.path(x.extension), done: func() {}}
+	if !v.seg.sealed.Load() {
+		l, err := x.use()
+		if l == nil || err != nil {
+			return err
+		}
+		check.index, check.done = l.value, l.release
+		v.indexes = append(v.indexes, check)
+		return nil
+	}
 	o := v.seg.indexOptions(x, true)
 	o.Check, o.ReadOnly = true, true
-	check := &indexCheck{judge: j, file: x, name: v.seg.path(x.extension)}
 	opened, err := v.seg.parts.OpenIndex(v.seg.fsys, check.name, o)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -50,19 +61,35 @@ func (v *verifier) openIndex(x *indexFile, j judge) error {
 		check.corrupt = err
 	case err != nil:
 		return err
+	default:
+		check.index, check.done = opened, func() { _ = opened.Close() } // it was only read
 	}
-	check.index = opened
 	v.indexes = append(v.indexes, check)
 	return nil
 }
 
-// take judges the entries that are due at b.
-func (x *indexCheck) take(b Batch, before int64) {
+// next is the next entry. ok is false where there is none.
+func (x *indexCheck) next(s *Segment) (e index.Entry, ok bool) {
 	if x.corrupt != nil {
-		return
+		return index.Entry{}, false
 	}
-	for ; x.at < x.index.Len() && x.due(x.index.At(x.at), b); x.at++ {
-		x.note(x.at, x.wrong(x.index.At(x.at), b, before))
+	s.shorter.RLock()
+	defer s.shorter.RUnlock()
+	if x.at >= x.index.Len() {
+		return index.Entry{}, false
+	}
+	return x.index.At(x.at), true
+}
+
+// take judges the entries that are due at b.
+func (x *indexCheck) take(s *Segment, b Batch, before int64) {
+	for {
+		e, ok := x.next(s)
+		if !ok || !x.due(e, b) {
+			break
+		}
+		x.note(x.at, x.wrong(e, b, before))
+		x.at++
 	}
 	x.note(x.at-1, x.took(b))
 }
@@ -91,8 +118,9 @@ func (x *indexCheck) finish(v *verifier) error {
 	}
 	if info.Size() <= v.end { // otherwise it has grown since its size was taken
 		x.note(x.at-1, x.ended())
-		for ; x.at < x.index.Len(); x.at++ {
+		for _, ok := x.next(v.seg); ok; _, ok = x.next(v.seg) {
 			x.note(x.at, errors.New("leads past the last batch"))
+			x.at++
 		}
 	}
 	for _, d := range x.damages {
