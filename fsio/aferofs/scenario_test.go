@@ -1,0 +1,49 @@
+package aferofs_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/fsio/aferofs"
+)
+
+// TestFSScenarios plays each script of testdata/scenarios on the disk and in memory.
+func TestFSScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/scenarios/*.txt")
+	require.NoError(t, err)
+	scenarios, differences := 0, 0
+	names := map[string]bool{}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, s := range parseScripts(t, string(source)) {
+			require.False(t, names[s.name], "two scenarios are named %q", s.name)
+			names[s.name] = true
+			scenarios++
+			differences += compare(t, s)
+		}
+	}
+	fmt.Printf("RESULT scenarios=%d differences=%d\n", scenarios, differences)
+	require.GreaterOrEqual(t, scenarios, 150)
+}
+
+// compare plays s on both, and counts the lines that differ.
+func compare(t *testing.T, s script) (differences int) {
+	t.Helper()
+	disk, err := fsio.OS(t.TempDir())
+	require.NoError(t, err)
+	onDisk, inMemory := s.play(t, disk), s.play(t, aferofs.Mem())
+	require.NoError(t, disk.Close())
+	for i, line := range append(s.lines, "tree") {
+		if onDisk[i] != inMemory[i] {
+			differences++
+			t.Errorf("scenario %s: %s\n on the disk: %s\n in memory:   %s", s.name, line, onDisk[i], inMemory[i])
+		}
+	}
+	return differences
+}
