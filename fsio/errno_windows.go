@@ -26,7 +26,6 @@ var translations = map[syscall.Errno]error{
 	windows.ERROR_REPARSE_TAG_INVALID: ErrNotRegular,
 	windows.ERROR_WRITE_FAULT:         syscall.EIO,
 	windows.ERROR_READ_FAULT:          syscall.EIO,
-	windows.ERROR_SHARING_VIOLATION:   ErrMapBusy,
 }
 
 // translate is err as the contract of FS names it.

@@ -17,12 +17,11 @@ func (f *osFile) ReadAt(p []byte, off int64) (int, error) {
 	if err := f.begin(off); err != nil {
 		return 0, f.fail("read", err)
 	}
-	n, err := unix.Pread(int(f.handle.fd), p, off)
-	if n == len(p) {
-		f.mu.RUnlock()
+	if n, _ := unix.Pread(int(f.handle.fd), p, off); n == len(p) {
+		f.end()
 		return n, nil
 	}
-	n, err = f.handle.readAt(p, off)
+	n, err := f.handle.readAt(p, off)
 	f.end()
 	return n, f.failRead(err)
 }
@@ -32,12 +31,11 @@ func (f *osFile) WriteAt(p []byte, off int64) (int, error) {
 	if err := f.beginChange(off); err != nil {
 		return 0, f.fail("write", err)
 	}
-	n, err := unix.Pwrite(int(f.handle.fd), p, off)
-	if n == len(p) {
-		f.mu.RUnlock()
+	if n, _ := unix.Pwrite(int(f.handle.fd), p, off); n == len(p) {
+		f.end()
 		return n, nil
 	}
-	n, err = f.handle.writeAt(p, off)
+	n, err := f.handle.writeAt(p, off)
 	f.end()
 	return n, f.fail("write", err)
 }

@@ -89,7 +89,7 @@ func (h *handle) whyFault(at int64) error {
 		return syscall.EIO
 	case at >= roundUp(size):
 		return io.ErrUnexpectedEOF
-	case h.isHole(at): // a hole needs a block, and nothing else can fail there
+	case h.lacksRoom(at, size):
 		return syscall.ENOSPC
 	}
 	return syscall.EIO

@@ -2,6 +2,6 @@
 
 package fsio
 
-// isHole reports whether the file has no block at position at. The systems have no common way to ask, so
-// that a full disk looks like one that cannot write.
-func (h *handle) isHole(int64) bool { return false }
+// lacksRoom reports whether a fault at position at, of size, comes from a hole that got no block. The
+// systems have no common way to ask, so that a full disk looks like one that cannot write.
+func (h *handle) lacksRoom(_, _ int64) bool { return false }
