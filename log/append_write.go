@@ -83,7 +83,7 @@ func (l *Log) appendLocked(in *incoming, f *inForce, validated bool) (flush bool
 	if err := l.write(in, v, analysis); err != nil {
 		return false, err
 	}
-	return in.lastOffset+1-l.syncer.recoveryPoint() >= f.FlushMessages, nil
+	return in.lastOffset+1-max(l.syncer.recoveryPoint(), l.promised) >= f.FlushMessages, nil
 }
 
 // place gives the batches their place behind end, or sees that the one that they have is there.

@@ -46,9 +46,8 @@ func (l *Log) doom(d doomed) {
 	l.doomed = append(l.doomed, d)
 	l.syncer.names.Store(true)
 	l.later("delete-file", delay, func() {
-		if _, err := l.Reap(context.Background()); err != nil && !errors.Is(err, ErrClosed) {
-			l.warn("remove deleted files", err)
-		}
+		_, err := l.Reap(context.Background())
+		l.report("remove deleted files", err)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -265,11 +266,21 @@ func (r *loader) believeClean(active *segment.Segment) error {
 	return nil
 }
 
-// openEpochs opens the leader epochs. A damaged file is done without: recovery reads them from the batches
-// above the recovery point.
+// openEpochs opens the leader epochs, in a file that is empty at first, as Kafka's. A damaged one is done
+// without: recovery reads them from the batches above the recovery point.
 func (r *loader) openEpochs() error {
 	o := epoch.Options{ReadOnly: r.o.ReadOnly, Empty: r.force.Load().magic() < 2}
 	name := r.path(checkpoint.LeaderEpochs)
+	if !r.o.ReadOnly && !o.Empty {
+		f, err := r.fsys.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+		if err == nil {
+			r.syncer.names.Store(true)
+			err = f.Close()
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
 	cache, err := epoch.Open(r.fsys, name, o)
 	if errors.Is(err, checkpoint.ErrCorrupt) {
 		r.warn("epoch file", err)
@@ -400,7 +411,7 @@ func (r *loader) publish() error {
 	r.syncer.init(max(point, r.start))
 	hw := r.start
 	if r.o.Resume != nil {
-		hw = r.o.Resume.HighWatermark
+		hw = max(hw, r.o.Resume.HighWatermark)
 	}
 	r.Log.publish(view{segs: r.segs, size: size, start: r.start, end: r.end, hw: hw, unstable: codec.NoOffset})
 	if r.o.ReadOnly {

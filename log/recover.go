@@ -75,7 +75,7 @@ func (r *loader) recover() error {
 				return err
 			}
 			rec = &got
-		} else if err := r.snapshotAt(i, rec.NextOffset); err != nil {
+		} else if err := r.passOver(i, rec.NextOffset); err != nil {
 			return err
 		}
 		r.report.Segments = append(r.report.Segments, *rec)
@@ -177,7 +177,15 @@ func (r *loader) recoverSegment(i int, keep func(string, int64, io.Reader) error
 	if err != nil {
 		return rec, fmt.Errorf("recover segment %d: %w", s.BaseOffset(), err)
 	}
-	return rec, r.snapshotAt(i, rec.NextOffset)
+	return rec, r.snapshotAt(rec.NextOffset)
+}
+
+// passOver brings the producers behind the i-th segment, which has no batches of any.
+func (r *loader) passOver(i int, next int64) error {
+	if err := r.producersTo(i); err != nil {
+		return err
+	}
+	return r.snapshotAt(next)
 }
 
 // see takes a batch into account that recovery kept.
@@ -230,11 +238,8 @@ func (r *loader) producersTo(i int) error {
 	return r.temp.Rebuild(r.rebuild(&v, false))
 }
 
-// snapshotAt snapshots the producers at next, behind the i-th segment, which may have none.
-func (r *loader) snapshotAt(i int, next int64) error {
-	if err := r.producersTo(i); err != nil && r.temp == nil {
-		return err
-	}
+// snapshotAt snapshots the producers, which are those at next.
+func (r *loader) snapshotAt(next int64) error {
 	r.temp.SetEnd(next)
 	_, err := r.temp.TakeSnapshot(false)
 	return err

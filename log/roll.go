@@ -1,7 +1,6 @@
 package log
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -232,10 +231,7 @@ func (l *Log) rolled(base int64, reason RollReason) {
 		l.news.add(func() { tell(Rolled{Dir: dir, BaseOffset: base, Reason: reason}) })
 	}
 	if l.o.Scheduler != nil {
-		l.o.Scheduler.Schedule("flush-log", 0, 0, func(context.Context) {
-			if err := l.syncTo(base, true); err != nil && !errors.Is(err, ErrClosed) {
-				l.warn("sync behind a roll", err)
-			}
-		})
+		l.promised = base
+		l.later("flush-log", 0, func() { l.report("sync behind a roll", l.syncTo(base, true)) })
 	}
 }

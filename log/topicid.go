@@ -17,7 +17,9 @@ func (l *Log) readTopicID() error {
 	id, err := checkpoint.ReadTopicID(l.fsys, l.path(checkpoint.PartitionMetadata))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		l.topicID = !l.o.ReadOnly
+		if l.topicID = !l.o.ReadOnly; l.topicID {
+			l.later("flush-metadata-file", 0, l.flushTopicID)
+		}
 		return nil
 	case err != nil:
 		return err
@@ -38,4 +40,13 @@ func (l *Log) writeTopicID() error {
 	}
 	l.topicID = false
 	return nil
+}
+
+// flushTopicID writes partition.metadata, if no append has done so yet.
+func (l *Log) flushTopicID() {
+	l.mu.Lock()
+	defer l.unlock()
+	if l.writable() == nil {
+		l.report("partition.metadata", l.writeTopicID())
+	}
 }

@@ -18,6 +18,7 @@ type view struct {
 	start    int64
 	end      int64
 	hw       int64
+	aligned  bool  // hw is the first offset of a batch, or the end
 	unstable int64 // the first offset of an undecided transaction, at start or above, or codec.NoOffset
 }
 
@@ -75,13 +76,12 @@ func (v *view) bases() []int64 {
 	return bases
 }
 
-// publish puts v in the place of the current view, with what follows from its offsets: a high watermark
-// within bounds, which follows the end where nobody else says where it is, and the first unstable offset.
+// publish puts v in the place of the current view, with what follows from its offsets: a high watermark that
+// is not above the end, and follows it where nobody else says where it is, and the first unstable offset.
 func (l *Log) publish(v view) {
-	if !l.o.Replicated {
-		v.hw = v.end
+	if !l.o.Replicated || v.hw >= v.end {
+		v.hw, v.aligned = v.end, true
 	}
-	v.hw = min(max(v.hw, v.start), v.end)
 	l.prod.SetHighWatermark(v.hw)
 	if v.unstable = l.prod.FirstUnstable(); v.unstable != codec.NoOffset {
 		v.unstable = max(v.unstable, v.start)
