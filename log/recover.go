@@ -177,7 +177,8 @@ func (r *loader) recoverSegment(i int, keep func(string, int64, io.Reader) error
 	if err != nil {
 		return rec, fmt.Errorf("recover segment %d: %w", s.BaseOffset(), err)
 	}
-	return rec, r.snapshotAt(rec.NextOffset)
+	_, err = r.temp.TakeSnapshot(false)
+	return rec, err
 }
 
 // passOver brings the producers behind the i-th segment, which has no batches of any.
@@ -185,13 +186,18 @@ func (r *loader) passOver(i int, next int64) error {
 	if err := r.producersTo(i); err != nil {
 		return err
 	}
-	return r.snapshotAt(next)
+	r.temp.SetEnd(next)
+	_, err := r.temp.TakeSnapshot(false)
+	return err
 }
 
 // see takes a batch into account that recovery kept.
 func (r *loader) see(b segment.Batch, bytes []byte, aborted []index.AbortedTxn) ([]index.AbortedTxn, error) {
 	if err := r.noteEpoch(b.LeaderEpoch, b.BaseOffset); err != nil {
 		return nil, err
+	}
+	if b.Magic < 2 {
+		return aborted, nil // as in Kafka, which snapshots at the end of the last batch that may have a producer
 	}
 	if b.ProducerID < 0 {
 		r.temp.SetEnd(b.NextOffset())
@@ -206,6 +212,7 @@ func (r *loader) see(b segment.Batch, bytes []byte, aborted []index.AbortedTxn) 
 	}
 	aborted, err := r.temp.Replay(aborted, p)
 	if errors.Is(err, producer.ErrInvalidTxnState) {
+		r.temp.SetEnd(b.NextOffset())
 		return aborted, nil // what is in the log is in the log, whatever its producer should have done
 	}
 	return aborted, err
@@ -232,17 +239,11 @@ func (r *loader) producersTo(i int) error {
 	}
 	base := r.segs[i].BaseOffset()
 	if base > 0 && r.temp.End() == base {
+		r.temp.Expire(r.now().UnixMilli()) // as if they were loaded from the snapshot, which Kafka does
 		return nil
 	}
 	v := view{segs: r.segs, start: r.resume.StartOffset, end: base}
 	return r.temp.Rebuild(r.rebuild(&v, false))
-}
-
-// snapshotAt snapshots the producers, which are those at next.
-func (r *loader) snapshotAt(next int64) error {
-	r.temp.SetEnd(next)
-	_, err := r.temp.TakeSnapshot(false)
-	return err
 }
 
 // keepAndDrop keeps the bytes that are about to be cut from the i-th segment, and drops those behind it

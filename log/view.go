@@ -19,7 +19,7 @@ type view struct {
 	end      int64
 	hw       int64
 	aligned  bool  // hw is the first offset of a batch, or the end
-	unstable int64 // the first offset of an undecided transaction, at start or above, or codec.NoOffset
+	unstable int64 // the first offset of an undecided transaction, not below the batch of start, or codec.NoOffset
 }
 
 // active is the segment that is appended to.
@@ -83,8 +83,12 @@ func (l *Log) publish(v view) {
 		v.hw, v.aligned = v.end, true
 	}
 	l.prod.SetHighWatermark(v.hw)
-	if v.unstable = l.prod.FirstUnstable(); v.unstable != codec.NoOffset {
-		v.unstable = max(v.unstable, v.start)
+	if v.unstable = l.prod.FirstUnstable(); v.unstable != codec.NoOffset && v.unstable < v.start {
+		if v.unstable = v.start; v.start < v.end {
+			if first, ok, err := v.firstOfBatch(v.start); err == nil && ok { // as Kafka has it
+				v.unstable = first
+			}
+		}
 	}
 	l.view.Store(&v)
 	l.wait.wake()
