@@ -41,23 +41,27 @@ func verifyChecksum(h *Header, batch []byte) error {
 	return nil
 }
 
+// errContradiction says that fields contradict each other under a checksum that fits: they were written so,
+// which in an append is Kafka's error of an invalid record.
+var errContradiction = fmt.Errorf("%w: %w", ErrCorrupt, ErrInvalid)
+
 // verifyFields finds fields of magic 2 outside their range.
 func verifyFields(h *Header) error {
 	payload := int64(h.Size - batchHeaderBytes)
 	delta := h.LastOffset - h.BaseOffset // true also where the sum ran over
 	switch {
 	case h.BaseOffset < 0 || delta < 0 || h.LastOffset < h.BaseOffset:
-		return fmt.Errorf("offsets %d to %d: %w", h.BaseOffset, h.LastOffset, ErrCorrupt)
+		return fmt.Errorf("offsets %d to %d: %w", h.BaseOffset, h.LastOffset, errContradiction)
 	case h.Count < 0 || int64(h.Count) > delta+1:
-		return fmt.Errorf("%d records in %d offsets: %w", h.Count, delta+1, ErrCorrupt)
+		return fmt.Errorf("%d records in %d offsets: %w", h.Count, delta+1, errContradiction)
 	case h.Count > 0 && payload == 0:
-		return fmt.Errorf("%d records in no bytes: %w", h.Count, ErrCorrupt)
+		return fmt.Errorf("%d records in no bytes: %w", h.Count, errContradiction)
 	case h.Attributes.Compression() != None:
 		return nil
 	case h.Count == 0 && payload > 0:
-		return fmt.Errorf("%d bytes in no records: %w", payload, ErrCorrupt)
+		return fmt.Errorf("%d bytes in no records: %w", payload, errContradiction)
 	case int64(h.Count)*minRecordBytes > payload:
-		return fmt.Errorf("%d records in %d bytes: %w", h.Count, payload, ErrCorrupt)
+		return fmt.Errorf("%d records in %d bytes: %w", h.Count, payload, errContradiction)
 	}
 	return nil
 }

@@ -28,11 +28,12 @@ type loader struct {
 	list   listing
 	report Recovery
 
-	segs  []*segment.Segment // by rising base offset
-	temp  *producer.State    // the producers as recovery needs them, up to the segment that it is at
-	end   int64
-	edge  int64 // ReadOnly: the size up to which the last segment is good
-	start int64
+	segs    []*segment.Segment // by rising base offset
+	dropped []int64            // base offsets of segments whose snapshots are to go, too
+	temp    *producer.State    // the producers as recovery needs them, up to the segment that it is at
+	end     int64
+	edge    int64 // ReadOnly: the size up to which the last segment is good
+	start   int64
 }
 
 // ownState is what strata.checkpoint says.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path"
+	"slices"
 	"sync"
 
 	"github.com/stratalog/strata/codec"
@@ -79,9 +80,15 @@ func (r *loader) recover() error {
 			return err
 		}
 		r.report.Segments = append(r.report.Segments, *rec)
+		if err := r.dropSnapshots(); err != nil {
+			return err
+		}
 		if err := r.dropBehindGap(i, rec.NextOffset); err != nil {
 			return err
 		}
+	}
+	if err := r.dropSnapshots(); err != nil {
+		return err
 	}
 	r.syncer.names.Store(true)
 	return r.leaveDamagedTail()
@@ -229,18 +236,17 @@ func (r *loader) noteEpoch(epoch int32, offset int64) error {
 }
 
 // producersTo brings the producers that recovery knows to the base of the i-th segment, with a snapshot
-// there.
+// there. Kafka loads them for each segment anew: of what lies below the start it knows none, and what is
+// expired does not pass from a segment to the next.
 func (r *loader) producersTo(i int) error {
-	if r.temp == nil {
-		var err error
-		if r.temp, err = r.newProducers(); err != nil {
-			return err
-		}
-	}
-	base := r.segs[i].BaseOffset()
-	if base > 0 && r.temp.End() == base {
-		r.temp.Expire(r.now().UnixMilli()) // as if they were loaded from the snapshot, which Kafka does
+	base, now := r.segs[i].BaseOffset(), r.now().UnixMilli()
+	if r.temp != nil && r.temp.End() == base && base > r.resume.StartOffset {
+		r.temp.Expire(now)
 		return nil
+	}
+	var err error
+	if r.temp, err = r.newProducers(); err != nil {
+		return err
 	}
 	v := view{segs: r.segs, start: r.resume.StartOffset, end: base}
 	return r.temp.Rebuild(r.rebuild(&v, false))
@@ -278,9 +284,28 @@ func (r *loader) drop(i int, cause error) error {
 			return err
 		}
 		r.report.Dropped = append(r.report.Dropped, d)
+		r.dropped = append(r.dropped, s.BaseOffset())
 	}
 	r.segs = r.segs[:i]
 	return r.fsys.SyncDir(r.Dir())
+}
+
+// dropSnapshots drops the producer snapshots of the segments that were dropped since the last call.
+func (r *loader) dropSnapshots() error {
+	for _, base := range r.dropped {
+		if !slices.Contains(r.list.numbered, segment.FileName(base, producer.SnapshotExt, segment.Live)) {
+			continue
+		}
+		name, err := r.temp.MarkSnapshot(base)
+		if err != nil {
+			return err
+		}
+		if name != "" {
+			r.doom(doomed{snapshot: name})
+		}
+	}
+	r.dropped = nil
+	return nil
 }
 
 // dropBehindGap drops what is behind the i-th segment where offsets are missing between: a crash took the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/stratalog/strata/codec"
 	"github.com/stratalog/strata/index"
@@ -163,8 +164,12 @@ func (f *indexFile) holds(entries list) (bool, error) {
 // dropAborted drops the aborted transactions whose markers are at offset or above.
 func (s *Segment) dropAborted(offset int64) error {
 	txn, err := s.txn.acquire()
-	if errors.Is(err, index.ErrCorrupt) {
-		return s.removeFiles(TxnIndexExt)
+	if errors.Is(err, index.ErrCorrupt) { // it stays, with nothing in it, as Kafka's does
+		f, err := s.fsys.OpenFile(s.path(TxnIndexExt), os.O_RDWR|os.O_TRUNC, 0)
+		if err != nil {
+			return err
+		}
+		return f.Close()
 	}
 	if err != nil {
 		return err

@@ -208,16 +208,15 @@ func (a *Analysis) end(u *update, b *Batch) error {
 // checkMarker checks a marker that a coordinator sent.
 func (a *Analysis) checkMarker(u *update, h *codec.Header, m *Marker) error {
 	over := h.ProducerEpoch < u.next.epoch
-	switch a.rules.TxnVersion {
-	case TxnNone:
-		return fmt.Errorf("producer %d at offset %d: marker without transaction version: %w",
-			u.id, h.BaseOffset, fs.ErrInvalid)
-	case TxnV2: // the marker raises the epoch; the same again is a retry, once the transaction is over
+	if a.rules.TxnVersion == TxnV2 { // the marker raises the epoch; the same again is a retry, once the transaction is over
 		over = over || h.ProducerEpoch == u.next.epoch && u.next.txnFirst != codec.NoOffset
-	case TxnV0, TxnV1:
 	}
 	if over {
 		return u.fenced(h)
+	}
+	if a.rules.TxnVersion == TxnNone {
+		return fmt.Errorf("producer %d at offset %d: marker without transaction version: %w",
+			u.id, h.BaseOffset, fs.ErrInvalid)
 	}
 	if m.CoordinatorEpoch < u.next.coordinatorEpoch {
 		return fmt.Errorf("producer %d at offset %d: marker of coordinator epoch %d after %d: %w",
