@@ -19,20 +19,22 @@ import (
 	"github.com/stratalog/strata/segment"
 )
 
-// repair recovers, by themselves, the segments whose offset index is missing, and, below the recovery point,
-// those with a damaged one: later segments stay, as in Kafka.
+// repair recovers, by themselves, the segments with an index that is missing or damaged, as far as recovery
+// would not come to them: later segments stay, as in Kafka.
 func (r *loader) repair() error {
 	if r.o.ReadOnly {
 		return nil
 	}
 	first := r.firstUnsynced()
 	for i, s := range r.segs {
-		err := s.IndexErr()
+		err, failed := r.indexErr(s)
+		if failed != nil {
+			return failed
+		}
 		if err == nil || i >= first && !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		keep := func(path string, pos int64, cut io.Reader) error { return r.keep(path, pos, cut) }
-		rec, err := r.recoverSegment(i, keep)
+		rec, err := r.recoverSegment(i, r.keep)
 		if err == nil {
 			err = s.Sync()
 		}
@@ -43,6 +45,21 @@ func (r *loader) repair() error {
 		r.report.Repaired = append(r.report.Repaired, rec)
 	}
 	return nil
+}
+
+// indexErr is what is wrong with the indexes of a segment, or nil, and why that could not be found out.
+func (r *loader) indexErr(s *segment.Segment) (wrong, failed error) {
+	if err := s.IndexErr(); err != nil {
+		return err, nil
+	}
+	if !slices.Contains(r.list.numbered, segment.FileName(s.BaseOffset(), segment.TxnIndexExt, segment.Live)) {
+		return nil, nil
+	}
+	_, _, err := s.Aborted(nil, 0, math.MaxInt64)
+	if errors.Is(err, index.ErrCorrupt) {
+		return err, nil
+	}
+	return nil, err
 }
 
 // firstUnsynced is the first segment that recovery has to verify.
