@@ -38,6 +38,9 @@ func (k *kafka) inflate(compression Compression, payload []byte) (inflated []byt
 
 // batchRecords yields the records of a batch of magic 2. It returns no error after yield said to stop.
 func (k *kafka) batchRecords(h *Header, batch []byte, yield func(Record, error) bool) error {
+	if err := verifyFields(h); err != nil {
+		return err
+	}
 	section, done, err := k.section(h, batch)
 	if err != nil {
 		return err
@@ -78,7 +81,7 @@ func (k *kafka) batchRecords(h *Header, batch []byte, yield func(Record, error) 
 			return nil
 		}
 	}
-	if h.Count < 0 || s.end != len(section) {
+	if s.end != len(section) {
 		return fmt.Errorf("%d bytes behind %d records: %w", len(section)-s.end, h.Count, ErrCorrupt)
 	}
 	return nil
