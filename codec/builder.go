@@ -163,8 +163,8 @@ func (a *arena) keep(r Record) Record {
 
 // copy keeps null apart from empty.
 func (a *arena) copy(b []byte) []byte {
-	if b == nil {
-		return nil
+	if len(b) == 0 {
+		return b[:0:0] // nothing of b can be seen through it
 	}
 	if len(b) > cap(a.free)-len(a.free) {
 		a.free = make([]byte, 0, max(len(b), arenaBytes))

@@ -46,6 +46,20 @@ func TestBuilder(t *testing.T) {
 	})
 }
 
+// TestBuilderEmpty: the first bytes that a Builder keeps are none, and are not null for that.
+func TestBuilderEmpty(t *testing.T) {
+	for magic := range int8(3) {
+		b := codec.NewBuilder(codec.Kafka(), codec.NewHeader(magic), 1000)
+		want := codec.Record{Timestamp: codec.NoTimestamp, Key: []byte{}}
+		ok, err := b.Add(want)
+		require.NoError(t, err)
+		require.True(t, ok)
+		out, err := b.AppendTo(nil)
+		require.NoError(t, err)
+		require.Equal(t, []codec.Record{want}, readAll(t, out))
+	}
+}
+
 func TestBuilderLimit(t *testing.T) {
 	for magic := range int8(3) {
 		b := codec.NewBuilder(codec.Kafka(), codec.NewHeader(magic), 0)
