@@ -188,8 +188,12 @@ func (d *dump) dumpable(fsys fsio.FS) (names []string, err error) {
 // shower is the function that shows files of name's kind, or nil.
 func (d *dump) shower(name string) func(*openFile) error {
 	switch path.Ext(name) {
-	case segment.LogExt, checkpointExt:
+	case segment.LogExt:
 		return d.log
+	case checkpointExt: // but not the log's own strata.checkpoint
+		if _, err := logHead(name); err == nil {
+			return d.log
+		}
 	case segment.IndexExt:
 		return d.offsetIndex
 	case segment.TimeIndexExt:

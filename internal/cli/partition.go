@@ -45,7 +45,7 @@ func openPartition(given string) (*partition, error) {
 	if p.fsys, err = fsio.OS(filepath.Dir(real)); err != nil {
 		return nil, err
 	}
-	if p.bases, err = p.segments(); err != nil {
+	if p.bases, err = segmentsIn(p.fsys, p.dir); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
 	if len(p.bases) == 0 {
@@ -57,9 +57,9 @@ func openPartition(given string) (*partition, error) {
 // close gives the directory back.
 func (p *partition) close() error { return p.fsys.Close() }
 
-// segments are the base offsets of the segments in the directory.
-func (p *partition) segments() (bases []int64, err error) {
-	entries, err := p.fsys.ReadDir(p.dir)
+// segmentsIn are the base offsets of the segments in the directory dir of fsys.
+func segmentsIn(fsys fsio.FS, dir string) (bases []int64, err error) {
+	entries, err := fsys.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}

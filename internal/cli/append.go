@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/internal/checkpoint"
+	"github.com/stratalog/strata/log"
+	"github.com/stratalog/strata/scheduler"
+)
+
+// batchBytes is how much of records append puts into one batch, before they are compressed: what a broker
+// with the default max.message.bytes takes.
+const batchBytes = 1 << 20
+
+// maxLineBytes bounds a line of input: a record of 2³¹−1 bytes as base64 would not fit a batch.
+const maxLineBytes = 1 << 30
+
+// appendOptions are the flags of append.
+type appendOptions struct {
+	format       string
+	compression  string
+	segmentBytes int64
+	batchRecords int
+	keyDelimiter string
+	topicID      string
+}
+
+// newAppend is the verb append.
+func newAppend(e *env) *cobra.Command {
+	var o appendOptions
+	cmd := &cobra.Command{
+		Use:   "append [flags] DIR",
+		Short: "Append records from standard input to a partition",
+		Long: "append appends a record for each line of standard input to the partition in the directory DIR, which\n" +
+			"it makes where it is missing, and closes it cleanly: what it has told of is on the disk.\n\n" +
+			"With --format line a line is a value, or, with --key-delimiter, a key, the delimiter and a value.\n" +
+			"With --format json a line is an object as cat -o json writes them, of which key, value, timestamp\n" +
+			"and headers count; control records are left out. A line that is none ends the work: the records\n" +
+			"before it are in the log then.\n\n" +
+			"The directory above is locked as a broker does it where it is a log directory.",
+		Example: "  seq 1000 | strata append --compression zstd /tmp/numbers-0\n" +
+			"  strata cat -o json orders-0 | strata append --format json copy-0",
+		Args: takes(1, 1, "one partition's directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := newAppender(e, o)
+			if err != nil {
+				return err
+			}
+			return a.run(cmd.Context(), args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.format, "format", "line", "line or json")
+	f.StringVar(&o.compression, "compression", "none", "none, gzip, snappy, lz4 or zstd")
+	f.Int64Var(&o.segmentBytes, "segment-bytes", 1<<30, "roll before a segment is larger")
+	f.IntVar(&o.batchRecords, "batch-records", 1000, "put so many records at most into a batch")
+	f.StringVar(&o.keyDelimiter, "key-delimiter", "", "what parts key and value in a line; a line without it is a value")
+	f.StringVar(&o.topicID, "topic-id", "", "the topic's id, in 22 characters, for partition.metadata")
+	return cmd
+}
+
+// appender is one run of the verb.
+type appender struct {
+	*env
+	appendOptions
+	compression codec.Compression
+	parse       func(line []byte) (codec.Record, error)
+	options     log.Options
+	codec       codec.Codec
+
+	log     *log.Log
+	builder *codec.Builder
+	buf     []byte
+	first   int64 // offset appended
+	records int
+	batches int
+	control int // control records left out
+}
+
+// newAppender looks at the flags.
+func newAppender(e *env, o appendOptions) (*appender, error) {
+	a := &appender{env: e, appendOptions: o, codec: codec.Kafka(), first: codec.NoOffset}
+	switch o.format {
+	case "line":
+		a.parse = a.parseLine
+	case "json":
+		a.parse = parseJSON
+		if o.keyDelimiter != "" {
+			return nil, usagef("--key-delimiter is for --format line: JSON has a key of its own")
+		}
+	default:
+		return nil, usagef("unknown format %q: --format takes line or json", o.format)
+	}
+	known := false
+	for c := codec.None; c <= codec.Zstd; c++ {
+		if c.String() == o.compression {
+			a.compression, known = c, true
+		}
+	}
+	switch {
+	case !known:
+		return nil, usagef("unknown compression %q: --compression takes none, gzip, snappy, lz4 or zstd", o.compression)
+	case o.batchRecords < 1:
+		return nil, usagef("--batch-records is %d: give 1 or more", o.batchRecords)
+	case o.segmentBytes < 14 || o.segmentBytes > math.MaxInt32:
+		return nil, usagef("--segment-bytes is %d: give 14 to %d", o.segmentBytes, math.MaxInt32)
+	}
+	a.options = log.Options{Config: log.Config{SegmentBytes: o.segmentBytes, MessageBytes: math.MaxInt32}}
+	a.options.Events.Recovered = func(r log.Recovery) {
+		a.notice("the log was not closed cleanly: recovered up to offset %d, %d bytes cut", r.EndOffset, r.CutBytes())
+	}
+	if o.topicID != "" {
+		id, err := checkpoint.ParseID(o.topicID)
+		if err != nil {
+			return nil, usagef("--topic-id is %q: %v", o.topicID, err)
+		}
+		a.options.TopicID = id
+	}
+	return a, nil
+}
+
+// run appends what standard input has to the partition in dir.
+func (a *appender) run(ctx context.Context, dir string) (err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	unlock, err := a.lockAbove(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	if a.log, err = log.Open(ctx, dir, a.options); err != nil {
+		return err
+	}
+	failed := a.lines(ctx)
+	if err := errors.Join(failed, a.log.Close()); err != nil {
+		a.tell()
+		return err
+	}
+	a.tell()
+	return nil
+}
+
+// lockAbove locks the directory above dir as a broker does, if that is a log directory, and takes from its
+// checkpoints what is known of the log.
+func (a *appender) lockAbove(dir string) (unlock func() error, err error) {
+	above, err := fsio.OS(filepath.Dir(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return func() error { return nil }, nil // log.Open makes it
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &partition{path: dir, fsys: above, dir: filepath.Base(dir), name: namePartition(dir)}
+	r, err := p.resume()
+	if err != nil {
+		a.notice("a checkpoint of the log directory is damaged, the log is verified from its begin: %v", err)
+		r = &resume{}
+	}
+	a.options.Resume = (*log.Resume)(r)
+	_, lock := above.Stat(checkpoint.Lock)
+	_, meta := above.Stat(checkpoint.MetaProperties)
+	if lock != nil && meta != nil {
+		return above.Close, nil
+	}
+	held, err := above.Lock(checkpoint.Lock)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s is in use: stop the broker, or the other strata: %w", filepath.Dir(dir), err), above.Close())
+	}
+	return func() error { return errors.Join(held.Close(), above.Close()) }, nil
+}
+
+// lines appends the lines of standard input.
+func (a *appender) lines(ctx context.Context) error {
+	in := &lineReader{r: bufio.NewReaderSize(a.in, 1<<20)}
+	for {
+		line, err := in.next()
+		if errors.Is(err, io.EOF) {
+			return a.flush()
+		}
+		var r codec.Record
+		if err == nil {
+			r, err = a.parse(line)
+		}
+		switch {
+		case errors.Is(err, errControl):
+			a.control++
+			continue
+		case err == nil:
+			err = a.add(r)
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("line %d: %w", in.number, err), a.flush())
+		}
+	}
+}
+
+// add puts r into the batch, and appends that first where it is full.
+func (a *appender) add(r codec.Record) error {
+	if a.builder != nil && a.builder.Len() < a.batchRecords {
+		if ok, err := a.builder.Add(r); ok || err != nil {
+			return err
+		}
+	}
+	if err := a.flush(); err != nil {
+		return err
+	}
+	h := codec.NewHeader(2)
+	h.Attributes = codec.Attributes(a.compression)
+	a.builder = codec.NewBuilder(a.codec, h, int(min(batchBytes, a.segmentBytes)))
+	_, err := a.builder.Add(r)
+	return err
+}
+
+// flush appends the batch.
+func (a *appender) flush() error {
+	if a.builder == nil || a.builder.Len() == 0 {
+		return nil
+	}
+	records := a.builder.Len()
+	batch, err := a.builder.AppendTo(a.buf[:0])
+	if err != nil {
+		return err
+	}
+	a.buf, a.builder = batch, nil
+	got, err := a.log.Append(batch)
+	if err != nil {
+		return err
+	}
+	if a.first == codec.NoOffset {
+		a.first = got.BaseOffset
+	}
+	a.records, a.batches = a.records+records, a.batches+1
+	return nil
+}
+
+// tell says what was done.
+func (a *appender) tell() {
+	if a.control > 0 {
+		a.notice("%d control records were left out: a copy has no transactions", a.control)
+	}
+	if a.records == 0 {
+		fmt.Fprintln(a.out, "appended nothing")
+		return
+	}
+	fmt.Fprintf(a.out, "appended %d records in %d batches, offsets %d to %d\n", a.records, a.batches, a.first, a.first+int64(a.records)-1)
+}
+
+// now is the time for records that have none.
+func now() int64 { return scheduler.System().Now().UnixMilli() }
