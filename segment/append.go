@@ -262,6 +262,9 @@ func (s *Segment) Seal() error {
 	s.log.unpin()
 	s.offset.unpin()
 	s.time.unpin()
+	if s.o.Sums {
+		return s.writeSum()
+	}
 	return nil
 }
 

@@ -74,7 +74,7 @@ func (s *Segment) pathLocked(extension string) string {
 
 // create makes the files of an empty segment. With an error it leaves none.
 func (s *Segment) create() error {
-	err := s.removeFiles(IndexExt, TimeIndexExt, TxnIndexExt, SumExt)
+	err := s.removeFiles(IndexExt, TimeIndexExt, TxnIndexExt)
 	if err == nil {
 		err = s.activate()
 	}
@@ -101,6 +101,11 @@ func (s *Segment) openExisting() error {
 			return err
 		}
 		return s.activateIndexes()
+	}
+	if s.o.Sums {
+		if err := s.checkSums(); err != nil {
+			return err
+		}
 	}
 	if !s.o.Check {
 		return nil
@@ -149,6 +154,9 @@ func (s *Segment) makeEmpty(x *indexFile) error {
 
 // activate opens the log to be appended to.
 func (s *Segment) activate() error {
+	if err := s.dropSum(); err != nil {
+		return err
+	}
 	o := SetOptions{SegmentBytes: s.o.SegmentBytes}
 	if s.o.Preallocate {
 		o.PreallocateBytes = s.o.SegmentBytes

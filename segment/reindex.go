@@ -36,7 +36,7 @@ func (s *Segment) Reindex(ctx context.Context) error {
 		b, _, err := w.nextVerified()
 		switch {
 		case errors.Is(err, io.EOF):
-			return errors.Join(damage, s.putIndexes(x))
+			return errors.Join(damage, s.putIndexes(x), s.renewSum())
 		case err == nil:
 			x.take(b)
 		case !isDamage(err):
@@ -118,6 +118,9 @@ func (s *Segment) putIndex(f *indexFile, entries list) (opened index.Index, err 
 	if same, err := f.holds(entries); same || err != nil {
 		return nil, err
 	}
+	if err := s.dropSum(); err != nil {
+		return nil, err
+	}
 	f.doWithout(fmt.Errorf("%s is being built anew: %w", s.path(f.extension), index.ErrCorrupt))
 	if err := errors.Join(f.close(), s.removeFiles(f.extension)); err != nil {
 		return nil, err
@@ -180,7 +183,10 @@ func (s *Segment) dropAborted(offset int64) error {
 
 // putAborted makes ts the aborted transactions of the segment.
 func (s *Segment) putAborted(ts []index.AbortedTxn) error {
-	if err := s.dropAborted(codec.NoOffset); err != nil {
+	if same, err := s.hasAborted(ts); same || err != nil {
+		return err
+	}
+	if err := errors.Join(s.dropSum(), s.dropAborted(codec.NoOffset)); err != nil {
 		return err
 	}
 	if len(ts) == 0 {
@@ -197,4 +203,23 @@ func (s *Segment) putAborted(ts []index.AbortedTxn) error {
 		}
 	}
 	return nil
+}
+
+// hasAborted reports whether ts are the aborted transactions of the segment.
+func (s *Segment) hasAborted(ts []index.AbortedTxn) (bool, error) {
+	txn, err := s.txn.acquire()
+	if err != nil {
+		if errors.Is(err, index.ErrCorrupt) {
+			err = nil
+		}
+		return false, err
+	}
+	defer txn.release()
+	n := txn.value.Len()
+	for i := 0; i < n && n == len(ts); i++ {
+		if txn.value.At(i) != ts[i] {
+			return false, nil
+		}
+	}
+	return n == len(ts), nil
 }

@@ -79,6 +79,9 @@ func (s *Segment) cut(set MessageSet, size int64) error {
 	if size == s.Size() {
 		return nil
 	}
+	if err := s.dropSum(); err != nil {
+		return err
+	}
 	old, next := s.era.Load(), &era{}
 	old.cut = size
 	old.next.Store(next)

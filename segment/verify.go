@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/stratalog/strata/codec"
 	"github.com/stratalog/strata/fsio"
@@ -13,12 +14,13 @@ import (
 )
 
 // Verify yields all damage in the segment's files, in order, and goes on behind each. It looks at every
-// batch and its records, at every index entry, and at the fields that no checksum covers (by their
-// neighbours and the index). It changes nothing. An error other than damage is yielded last, without a
-// Damage.
+// batch and its records, at every index entry, at the fields that no checksum covers (by their neighbours
+// and the index), and at .sum where it is there. It changes nothing. An error other than damage is yielded
+// last, without a Damage.
 //
 //   - The order is that of the files, LogExt, IndexExt, TimeIndexExt, TxnIndexExt, and of the positions.
-//   - A file that is missing is no damage: see IndexErr.
+//     What only .sum tells comes behind all that.
+//   - An index that is missing is no damage: see IndexErr.
 func (s *Segment) Verify(ctx context.Context) iter.Seq2[Damage, error] {
 	return func(yield func(Damage, error) bool) {
 		v := verifier{seg: s, yield: yield, epoch: codec.NoLeaderEpoch}
@@ -38,6 +40,7 @@ type verifier struct {
 	end     int64
 	epoch   int32 // the last one
 	indexes []*indexCheck
+	damages []Damage // that were told of, without their errors
 }
 
 // run verifies the log, with the indexes beside it, and tells of damage in those afterwards.
@@ -69,7 +72,10 @@ func (v *verifier) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return v.txn()
+	if err := v.txn(); err != nil {
+		return err
+	}
+	return v.sums()
 }
 
 // tell yields d.
@@ -77,7 +83,16 @@ func (v *verifier) tell(d Damage) error {
 	if !v.yield(d, nil) {
 		return errStopped
 	}
+	d.Err = nil
+	v.damages = append(v.damages, d)
 	return nil
+}
+
+// told reports whether a damage that was told of lies in the given stretch.
+func (v *verifier) told(path string, pos, size int64) bool {
+	return slices.ContainsFunc(v.damages, func(d Damage) bool {
+		return d.Path == path && d.Pos < pos+size && pos < d.Pos+max(1, d.Size)
+	})
 }
 
 // batches verifies the log.

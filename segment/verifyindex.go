@@ -32,6 +32,8 @@ type judge interface {
 	wrong(e index.Entry, b Batch, before int64) error
 	// took notes b, when all entries that were due are judged.
 	took(b Batch) error
+	// past is what is wrong with e, which no batch was due for.
+	past(e index.Entry) error
 	// ended is what is wrong with the last entry, when all batches were taken.
 	ended() error
 	// damaged notes that the log is damaged between the positions from and to.
@@ -118,8 +120,8 @@ func (x *indexCheck) finish(v *verifier) error {
 	}
 	if info.Size() <= v.end { // otherwise it has grown since its size was taken
 		x.note(x.at-1, x.ended())
-		for _, ok := x.next(v.seg); ok; _, ok = x.next(v.seg) {
-			x.note(x.at, errors.New("leads past the last batch"))
+		for e, ok := x.next(v.seg); ok; e, ok = x.next(v.seg) {
+			x.note(x.at, x.past(e))
 			x.at++
 		}
 	}
@@ -130,6 +132,9 @@ func (x *indexCheck) finish(v *verifier) error {
 	}
 	return nil
 }
+
+// errPast is what is wrong with an entry for something that the log does not have.
+var errPast = errors.New("leads past the last batch")
 
 // offsetJudge judges entries of an offset index. The key of one may be
 //
@@ -149,13 +154,13 @@ func (j *offsetJudge) damaged(from, to int64) {
 	if from != j.to {
 		j.from = from
 	}
-	j.to = to
+	j.to, j.open = to, false // the append may have ended there
 }
 
 func (j *offsetJudge) wrong(e index.Entry, b Batch, before int64) error {
 	j.open = false
 	switch {
-	case j.from <= e.Value && e.Value < j.to:
+	case j.lost(e):
 		return nil
 	case e.Value < b.Pos:
 		return fmt.Errorf("position %d is not that of a batch", e.Value)
@@ -181,6 +186,16 @@ func (j *offsetJudge) took(b Batch) error {
 	return fmt.Errorf("offset %d is not the last of a batch", j.append)
 }
 
+// lost reports whether e leads into damage.
+func (j *offsetJudge) lost(e index.Entry) bool { return j.from <= e.Value && e.Value < j.to }
+
+func (j *offsetJudge) past(e index.Entry) error {
+	if j.lost(e) {
+		return nil
+	}
+	return errPast
+}
+
 func (j *offsetJudge) ended() error {
 	if !j.open {
 		return nil
@@ -202,6 +217,13 @@ func (j *timeJudge) due(e index.Entry, b Batch) bool {
 	j.max = max(j.before, b.MaxTimestamp)
 	j.blind = j.blind || b.Magic == 0 // Kafka 0.10 indexed the timestamps before it converted to magic 0
 	return true
+}
+
+func (j *timeJudge) past(index.Entry) error {
+	if j.blind {
+		return nil
+	}
+	return errPast
 }
 
 func (*timeJudge) ended() error { return nil }
