@@ -352,3 +352,29 @@ func put(tb testing.TB, fsys fsio.FS, content string) {
 	require.NoError(tb, err)
 	require.NoError(tb, f.Close())
 }
+
+// TestOpenFlipped flips every bit of a file. There is no checksum in it: what is not refused is still a list
+// that rises, which a log compares with its batches.
+func TestOpenFlipped(t *testing.T) {
+	const whole = "0\n3\n0 0\n3 120\n4 130\n"
+	refused := 0
+	for bit := range len(whole) * 8 {
+		content := []byte(whole)
+		content[bit/8] ^= 1 << (bit % 8)
+		fsys := aferofs.Mem()
+		put(t, fsys, string(content))
+		c, err := epoch.Open(fsys, file, epoch.Options{})
+		if err != nil {
+			require.ErrorIs(t, err, checkpoint.ErrCorrupt, "bit %d", bit)
+			refused++
+			continue
+		}
+		before := epoch.Entry{Epoch: -1, StartOffset: -1}
+		for _, e := range c.Entries() {
+			require.Greater(t, e.Epoch, before.Epoch, "bit %d: %v", bit, c.Entries())
+			require.Greater(t, e.StartOffset, before.StartOffset, "bit %d: %v", bit, c.Entries())
+			before = e
+		}
+	}
+	assert.Greater(t, refused, len(whole)*5, "of %d flipped bits", len(whole)*8)
+}

@@ -88,12 +88,14 @@ func (s *State) replay(r Rebuild, points []int64) error {
 	return nil
 }
 
-// Reload is the first half of Rebuild: it removes the snapshots that are above end, or not above start, and,
-// where End is not end, begins anew with the newest good one. The batches in [End, end) are to be replayed
-// then.
+// Reload is the first half of Rebuild: it removes the snapshots that are above end, durably, and those that
+// are not above start, and, where End is not end, begins anew with the newest good one. The batches in
+// [End, end) are to be replayed then.
 func (s *State) Reload(start, end, now int64) error {
-	err := s.removeSnapshots(func(offset int64) bool { return offset > end || offset <= start })
-	if err != nil {
+	if err := s.forgetSnapshots(func(offset int64) bool { return offset > end }); err != nil {
+		return err
+	}
+	if err := s.removeSnapshots(func(offset int64) bool { return offset <= start }); err != nil {
 		return err
 	}
 	if s.end == end {

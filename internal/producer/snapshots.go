@@ -104,6 +104,17 @@ func (s *State) removeSnapshots(gone func(offset int64) bool) error {
 	return failed
 }
 
+// forgetSnapshots removes snapshots whose batches are no longer in the log, durably: once others have their
+// offsets, a crash that brings such a snapshot back would make them another producer's.
+func (s *State) forgetSnapshots(gone func(offset int64) bool) error {
+	before := len(s.snapshots)
+	err := s.removeSnapshots(gone)
+	if err == nil && len(s.snapshots) < before && !s.options.ReadOnly {
+		err = s.fsys.SyncDir(s.dir)
+	}
+	return err
+}
+
 // removeFile removes the file of a snapshot.
 func (s *State) removeFile(offset int64) error {
 	if s.options.ReadOnly {

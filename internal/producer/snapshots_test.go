@@ -345,6 +345,34 @@ func TestSetStart(t *testing.T) {
 	assert.Equal(t, int64(9), s.End())
 }
 
+// TestForgottenSnapshotsStayGone has a truncation and a reset make durable what they remove: a crash does not
+// bring back a snapshot of batches that are gone.
+func TestForgottenSnapshotsStayGone(t *testing.T) {
+	for name, forget := range map[string]func(s *producer.State) error{
+		"truncation": func(s *producer.State) error { return s.Reload(0, 2, 0) },
+		"reset":      func(s *producer.State) error { return s.Reset(2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inner := memory(t)
+			appended(t, open(t, inner), 3)
+			unsynced := 0
+			fsys := fsio.Intercept(inner, func(op *fsio.Op, do func() error) error {
+				switch op.Kind {
+				case fsio.OpRemove:
+					unsynced++
+				case fsio.OpSyncDir:
+					unsynced = 0
+				}
+				return do()
+			})
+			s := open(t, fsys)
+			require.NoError(t, forget(s))
+			assert.NotContains(t, names(t, inner), file(3))
+			assert.Zero(t, unsynced, "removals that a crash may take back")
+		})
+	}
+}
+
 // TestReadOnly writes and removes nothing.
 func TestReadOnly(t *testing.T) {
 	fsys := memory(t)

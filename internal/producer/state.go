@@ -158,11 +158,11 @@ func (s *State) expired(then, now int64) bool {
 	return now-then >= s.options.ExpireAfter.Milliseconds()
 }
 
-// Reset forgets everything, removes all snapshots, and goes on at offset.
+// Reset forgets everything, removes all snapshots, durably, and goes on at offset.
 func (s *State) Reset(offset int64) error {
 	s.forget()
 	s.end, s.snapshot = offset, 0
-	return s.removeSnapshots(func(int64) bool { return true })
+	return s.forgetSnapshots(func(int64) bool { return true })
 }
 
 // forget drops all producers and their transactions. Verifications stay: their coordinators will answer.
