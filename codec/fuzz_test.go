@@ -232,7 +232,7 @@ func FuzzScanner(f *testing.F) {
 		position, count := int64(0), 0
 		for {
 			p, err := s.Next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			require.NoError(t, err)

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -96,35 +97,39 @@ func (k *kafka) checksum(b *Batch) error {
 }
 
 // read implements source.
-func (k *kafka) read(entries []entry, b *Batch) (longer []entry, done func(), err error) {
+func (k *kafka) read(recs []Record, flaws map[int]error, b *Batch) (longer []Record, done func(), err error) {
 	switch {
 	case b.Magic == 2:
-		return k.readBatch(entries, b)
+		return k.readBatch(recs, b)
 	case b.Attributes.Compression() != None:
-		return k.readWrapper(entries, b)
+		return k.readWrapper(recs, flaws, b)
 	}
 	key, value, err := messageParts(b.Magic, b.Bytes)
 	if err != nil {
-		return entries, nil, invalid(err)
+		return recs, nil, invalid(err)
 	}
 	r := Record{Offset: b.LastOffset, Timestamp: b.MaxTimestamp, Key: key, Value: value}
-	return append(entries, entry{Record: r}), func() {}, nil
+	return append(recs, r), func() {}, nil
 }
 
 // readBatch is read for magic 2. Other than Records it does not mind which offsets the records have.
-func (k *kafka) readBatch(entries []entry, b *Batch) (longer []entry, done func(), err error) {
+func (k *kafka) readBatch(recs []Record, b *Batch) (longer []Record, done func(), err error) {
 	if b.Count < 0 || b.LastOffset < b.BaseOffset {
-		return entries, nil, fmt.Errorf("%d records in the offsets %d to %d: %w", b.Count, b.BaseOffset, b.LastOffset, ErrInvalid)
+		return recs, nil, fmt.Errorf("%d records in the offsets %d to %d: %w", b.Count, b.BaseOffset, b.LastOffset, ErrInvalid)
 	}
 	section, done, err := k.section(&b.Header, b.Bytes)
 	if err != nil {
-		return entries, nil, err
+		return recs, nil, err
 	}
 	var s shape
 	for i := range b.Count {
-		if err := s.read(section, s.end); err != nil {
+		err := s.read(section, s.end)
+		if err == nil {
+			err = k.room(i)
+		}
+		if err != nil {
 			done()
-			return entries, nil, invalid(fmt.Errorf("record %d of %d: %w", i, b.Count, err))
+			return recs, nil, invalid(fmt.Errorf("record %d of %d: %w", i, b.Count, err))
 		}
 		r := Record{
 			Offset:    b.BaseOffset + s.offset,
@@ -138,45 +143,73 @@ func (k *kafka) readBatch(entries []entry, b *Batch) (longer []entry, done func(
 		if s.headerCount > 0 {
 			r.Headers = readHeaders(nil, section, &s)
 		}
-		entries = append(entries, entry{Record: r})
+		recs = append(recs, r)
 	}
 	if s.end != len(section) {
 		done()
-		return entries, nil, fmt.Errorf("%d bytes behind %d records: %w", len(section)-s.end, b.Count, ErrInvalid)
+		return recs, nil, fmt.Errorf("%d bytes behind %d records: %w", len(section)-s.end, b.Count, ErrInvalid)
 	}
-	return entries, done, nil
+	return recs, done, nil
+}
+
+// recordBytes is what a Record needs in memory without its key, value and headers.
+const recordBytes = 88
+
+// room checks that the n-th record of a batch may be held in memory: a bomb may unpack to very many small
+// ones.
+func (k *kafka) room(n int) error {
+	if n > max(k.inflatedBytes, defaultInflatedBytes)/recordBytes {
+		return fmt.Errorf("more than %d records to encode anew: %w", n, ErrTooLarge)
+	}
+	return nil
 }
 
 // readWrapper is read for wrappers of magic 0 and 1.
-func (k *kafka) readWrapper(entries []entry, b *Batch) (longer []entry, done func(), err error) {
-	inner, done, err := k.unwrap(&b.Header, b.Bytes)
+func (k *kafka) readWrapper(recs []Record, flaws map[int]error, b *Batch) (longer []Record, done func(), err error) {
+	payload, err := wrapperPayload(&b.Header, b.Bytes)
 	if err != nil {
-		return entries, nil, err
+		return recs, nil, invalid(err)
 	}
-	base, err := wrapperBase(&b.Header, inner)
+	run, done, err := k.inflate(b.Attributes.Compression(), payload)
+	if err != nil {
+		return recs, nil, err
+	}
+	base, err := wrapperBase(&b.Header, run)
 	if err != nil {
 		done()
-		return entries, nil, invalid(err)
+		return recs, nil, invalid(err)
 	}
-	for i := range inner {
-		w := &inner[i]
-		e := entry{Record: wrappedRecord(&b.Header, w, base)}
+	var w wrapped
+	for i := 0; ; i++ {
+		rest, err := w.next(run)
+		if err == nil && rest == nil {
+			return recs, done, nil
+		}
+		if err == nil {
+			err = k.room(i)
+		}
 		switch {
-		case w.Attributes.Compression() != None:
-			e.flaw = fmt.Errorf("wrapper in a wrapper: %w", ErrInvalid)
-		case w.Magic != b.Magic:
-			e.flaw = fmt.Errorf("magic %d in a wrapper of magic %d: %w", w.Magic, b.Magic, ErrInvalid)
+		case err != nil:
+		case w.header.Attributes.Compression() != None:
+			flaws[len(recs)] = fmt.Errorf("wrapper in a wrapper: %w", ErrInvalid)
+		case w.header.Magic != b.Magic:
+			flaws[len(recs)] = fmt.Errorf("magic %d in a wrapper of magic %d: %w", w.header.Magic, b.Magic, ErrInvalid)
 		default:
-			err = verifyMessageChecksum(&w.Header, w.message)
+			err = verifyMessageChecksum(&w.header, w.message)
 		}
 		if err != nil {
 			done()
-			return entries, nil, fmt.Errorf("message %d in a wrapper: %w", i, err)
+			return recs, nil, fmt.Errorf("message %d in a wrapper: %w", i, err)
 		}
-		entries = append(entries, e)
+		run = rest
+		recs = append(recs, w.record(&b.Header, base))
 	}
-	return entries, done, nil
 }
 
-// invalid is err, which says that records cannot be read, with the class that Kafka gives it in an append.
-func invalid(err error) error { return fmt.Errorf("%s: %w", err.Error(), ErrInvalid) }
+// invalid gives ErrCorrupt, where records cannot be read, the class that it has in an append to Kafka.
+func invalid(err error) error {
+	if !errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", err.Error(), ErrInvalid)
+}

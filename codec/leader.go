@@ -1,8 +1,8 @@
 package codec
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 )
 
 // source is what validation needs of a Codec.
@@ -11,14 +11,9 @@ type source interface {
 
 	// checksum verifies a batch.
 	checksum(b *Batch) error
-	// read appends the entries of a batch to entries. They may be used until done is called.
-	read(entries []entry, b *Batch) (longer []entry, done func(), err error)
-}
-
-// entry is a record to be validated.
-type entry struct {
-	Record
-	flaw error // what its format says against it
+	// read appends the records of a batch to recs, and to flaws what their format says against the record of
+	// an index in recs. They may be used until done is called.
+	read(recs []Record, flaws map[int]error, b *Batch) (longer []Record, done func(), err error)
 }
 
 // validation is one call of Validate.
@@ -27,17 +22,18 @@ type validation struct {
 	rules    Rules
 	dst      []byte
 	batches  []Batch
-	entries  []entry // of all batches
-	counts   []int   // of the entries of each batch
+	recs     []Record // of all batches
+	flaws    map[int]error
+	counts   []int // of the records of each batch
 	from, to Compression
-	borrowed []func() // to be called when the entries are not needed any more
+	borrowed []func() // to be called when the records are not needed any more
 	refused  []InvalidRecord
 	stale    bool // a record is refused for its timestamp
 }
 
 // validate is Validate by the methods of any Codec.
 func validate(s source, dst, batches []byte, r Rules) (Validated, error) {
-	v := validation{source: s, rules: r, dst: dst}
+	v := validation{source: s, rules: r, dst: dst, flaws: map[int]error{}}
 	if err := v.split(batches); err != nil {
 		return Validated{}, err
 	}
@@ -101,27 +97,27 @@ func (v *validation) admit(b *Batch) error {
 	if err := checkBatch(&v.rules, &b.Header, v.batches[0].Magic); err != nil {
 		return err
 	}
-	begin := len(v.entries)
-	entries, done, err := v.read(v.entries, b)
+	begin := len(v.recs)
+	recs, done, err := v.read(v.recs, v.flaws, b)
 	if err != nil {
 		return err
 	}
 	v.borrowed = append(v.borrowed, done)
-	v.entries = entries
-	added := v.entries[begin:]
-	if len(added) == 0 {
+	v.recs = recs
+	if len(recs) == begin {
 		return fmt.Errorf("batch without records: %w", ErrInvalid)
 	}
-	for i := range added {
-		err := added[i].flaw
+	for i := begin; i < len(recs); i++ {
+		err := v.flaws[i]
 		if err == nil {
-			err = v.rules.checkRecord(b.Attributes.LogAppendTime(), added[i].Timestamp, added[i].Key != nil)
+			err = v.rules.checkRecord(b.Attributes.LogAppendTime(), recs[i].Timestamp, recs[i].Key != nil)
 		}
 		if err != nil {
-			v.refuse(begin+i, err)
+			v.refused = append(v.refused, InvalidRecord{Index: i, Err: err})
+			v.stale = v.stale || errors.Is(err, ErrTimestamp)
 		}
 	}
-	v.counts = append(v.counts, len(added))
+	v.counts = append(v.counts, len(recs)-begin)
 	return nil
 }
 
@@ -130,12 +126,6 @@ func (v *validation) release() {
 	for _, done := range v.borrowed {
 		done()
 	}
-}
-
-// refuse notes that the record of the given index breaks a rule.
-func (v *validation) refuse(index int, err error) {
-	v.refused = append(v.refused, InvalidRecord{Index: index, Err: err})
-	v.stale = v.stale || isTimestamp(err)
 }
 
 // refusal is what Validate returns if there are refused records, and otherwise err: Kafka refuses a batch
@@ -172,12 +162,12 @@ func (v *validation) gapless() bool {
 	if v.from == None {
 		base = h.BaseOffset
 	}
-	for i := range v.entries {
-		if v.entries[i].Offset != base+int64(i) {
+	for i := range v.recs {
+		if v.recs[i].Offset != base+int64(i) {
 			return false
 		}
 	}
-	return h.BaseOffset == NoOffset || h.LastOffset-h.BaseOffset+1 == int64(len(v.entries))
+	return h.BaseOffset == NoOffset || h.LastOffset-h.BaseOffset+1 == int64(len(v.recs))
 }
 
 // assign restamps the batches where they are.
@@ -185,13 +175,13 @@ func (v *validation) assign(batches []byte) (Validated, error) {
 	out := Validated{
 		Batches:            batches,
 		InPlace:            true,
-		Records:            len(v.entries),
-		LastOffset:         v.rules.Offset + int64(len(v.entries)) - 1,
+		Records:            len(v.recs),
+		LastOffset:         v.rules.Offset + int64(len(v.recs)) - 1,
 		MaxTimestamp:       NoTimestamp,
 		MaxTimestampOffset: NoOffset,
 	}
 	last := v.rules.Offset - 1
-	rest := v.entries
+	rest := v.recs
 	for i, count := range v.counts {
 		newest := newestOf(rest[:count])
 		rest = rest[count:]
@@ -209,9 +199,8 @@ func (v *validation) assign(batches []byte) (Validated, error) {
 
 // rebuild encodes the records anew behind dst.
 func (v *validation) rebuild() (Validated, error) {
-	recs := make([]Record, len(v.entries))
+	recs := v.recs
 	for i := range recs {
-		recs[i] = v.entries[i].Record
 		recs[i].Offset = v.rules.Offset + int64(i)
 	}
 	h := v.rules.header(&v.batches[0].Header, v.to)
@@ -232,10 +221,10 @@ func (v *validation) rebuild() (Validated, error) {
 }
 
 // newestOf is the largest timestamp.
-func newestOf(entries []entry) int64 {
+func newestOf(recs []Record) int64 {
 	newest := NoTimestamp
-	for i := range entries {
-		newest = max(newest, entries[i].Timestamp)
+	for i := range recs {
+		newest = max(newest, recs[i].Timestamp)
 	}
 	return newest
 }
@@ -245,12 +234,12 @@ type foreignSource struct{ Codec }
 
 func (s foreignSource) checksum(b *Batch) error { return s.Verify(b.Bytes) }
 
-func (s foreignSource) read(entries []entry, b *Batch) (longer []entry, done func(), err error) {
+func (s foreignSource) read(recs []Record, _ map[int]error, b *Batch) (longer []Record, done func(), err error) {
 	for r, err := range s.Records(b.Bytes) {
 		if err != nil {
-			return entries, nil, err
+			return recs, nil, err
 		}
-		entries = append(entries, entry{Record: r.Clone()})
+		recs = append(recs, r.Clone())
 	}
-	return slices.Clip(entries), func() {}, nil
+	return recs, func() {}, nil
 }

@@ -1,9 +1,6 @@
 package codec
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // checkBatch applies the rules for a batch as a whole. first is the magic of the append's first batch.
 func checkBatch(r *Rules, h *Header, first int8) error {
@@ -124,5 +121,3 @@ func (r *Rules) dateRebuilt(v *Validated, to Compression, recs []Record) {
 		v.MaxTimestampOffset = v.LastOffset
 	}
 }
-
-func isTimestamp(err error) bool { return errors.Is(err, ErrTimestamp) }

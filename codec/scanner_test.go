@@ -49,7 +49,7 @@ func scan(tb testing.TB, c codec.Codec, r io.Reader, e codec.Expect, size int) (
 	position := int64(0)
 	for {
 		p, err := s.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		require.NoError(tb, err)

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/stratalog/strata/internal/bufpool"
@@ -8,70 +9,48 @@ import (
 
 // wrapped is a message inside of a wrapper.
 type wrapped struct {
-	Header
+	header     Header
 	message    []byte
 	key, value []byte
 }
 
-// unwrap inflates a wrapper, and cuts it into its messages. It stops, as Kafka does, without an error at a
-// message of which there is only the beginning. Until done, the messages alias a borrowed buffer.
-func (k *kafka) unwrap(h *Header, wrapper []byte) (inner []wrapped, done func(), err error) {
+// wrapperPayload is the packed run of messages in a wrapper.
+func wrapperPayload(h *Header, wrapper []byte) ([]byte, error) {
 	_, payload, err := messageParts(h.Magic, wrapper)
-	if err != nil {
-		return nil, nil, err
-	}
 	compression := h.Attributes.Compression()
 	switch {
+	case err != nil:
+		return nil, err
 	case compression == Zstd:
-		return nil, nil, fmt.Errorf("zstd in magic %d: %w", h.Magic, ErrCompression)
+		return nil, fmt.Errorf("zstd in magic %d: %w", h.Magic, ErrCompression)
 	case len(payload) == 0:
-		return nil, nil, fmt.Errorf("wrapper without a value: %w", ErrCorrupt)
+		return nil, fmt.Errorf("wrapper without a value: %w", ErrCorrupt)
 	case h.Magic == 0 && compression == LZ4:
-		payload = mendLZ4(payload)
+		return mendLZ4(payload), nil
 	}
-	run, done, err := k.inflate(compression, payload)
-	if err != nil {
-		return nil, nil, err
-	}
-	inner, err = cutWrapped(run)
-	if err != nil {
-		done()
-		return nil, nil, err
-	}
-	return inner, done, nil
+	return payload, nil
 }
 
-// cutWrapped cuts the run of messages in a wrapper. Their magic need not be the wrapper's: brokers left such
-// (KAFKA-4298).
-func cutWrapped(run []byte) (inner []wrapped, err error) {
-	for len(run) > 0 {
-		var w wrapped
-		err := plain.header(&w.Header, run)
-		if err == ErrShort || err == nil && w.Size > len(run) {
+// wrapperBase looks through all messages of a run, and returns what is to be added to their offsets: the
+// wrapper has that of the last.
+func wrapperBase(h *Header, run []byte) (int64, error) {
+	var w wrapped
+	count := 0
+	for {
+		rest, err := w.next(run)
+		if err != nil {
+			return 0, fmt.Errorf("message %d in a wrapper: %w", count, err)
+		}
+		if rest == nil {
 			break
 		}
-		if err == nil && w.Magic > 1 {
-			err = fmt.Errorf("magic %d: %w", w.Magic, ErrCorrupt)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("message %d in a wrapper: %w", len(inner), err)
-		}
-		w.message, run = run[:w.Size:w.Size], run[w.Size:]
-		if w.key, w.value, err = messageParts(w.Magic, w.message); err != nil {
-			return nil, fmt.Errorf("message %d in a wrapper: %w", len(inner), err)
-		}
-		inner = append(inner, w)
+		run = rest
+		count++
 	}
-	if len(inner) == 0 {
-		return nil, fmt.Errorf("wrapper without messages: %w", ErrCorrupt)
-	}
-	return inner, nil
-}
-
-// wrapperBase is what is to be added to the offsets of the messages in a wrapper.
-func wrapperBase(h *Header, inner []wrapped) (int64, error) {
-	last := inner[len(inner)-1].LastOffset
+	last := w.header.LastOffset
 	switch {
+	case count == 0:
+		return 0, fmt.Errorf("wrapper without messages: %w", ErrCorrupt)
 	case h.Magic == 0 || h.LastOffset == 0: // some producers leave 0 in the wrapper of magic 1
 		return 0, nil
 	case h.LastOffset < last:
@@ -80,41 +59,75 @@ func wrapperBase(h *Header, inner []wrapped) (int64, error) {
 	return h.LastOffset - last, nil
 }
 
+// next reads the message that run begins with, and returns what is behind it: nil where there is no message
+// any more. As in Kafka, one of which there is only the beginning is none. The magic need not be the
+// wrapper's: brokers left such (KAFKA-4298).
+func (w *wrapped) next(run []byte) (rest []byte, err error) {
+	var h Header
+	switch err := plain.header(&h, run); {
+	case errors.Is(err, ErrShort):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case h.Size > len(run):
+		return nil, nil
+	case h.Magic > 1:
+		return nil, fmt.Errorf("magic %d: %w", h.Magic, ErrCorrupt)
+	}
+	message := run[:h.Size:h.Size]
+	key, value, err := messageParts(h.Magic, message)
+	if err != nil {
+		return nil, err
+	}
+	*w = wrapped{header: h, message: message, key: key, value: value}
+	return run[h.Size:], nil
+}
+
+// record is the record of a message in the wrapper of h. The wrapper's timestamp type is the record's. What
+// has magic 0 in a wrapper of magic 1 has no timestamp.
+func (w *wrapped) record(h *Header, base int64) Record {
+	r := Record{Offset: base + w.header.LastOffset, Timestamp: w.header.MaxTimestamp, Key: w.key, Value: w.value}
+	if w.header.Magic == 1 && h.Attributes.LogAppendTime() {
+		r.Timestamp = h.MaxTimestamp
+	}
+	return r
+}
+
 // wrapperRecords yields the records of a wrapper.
 func (k *kafka) wrapperRecords(h *Header, wrapper []byte, yield func(Record, error) bool) error {
-	inner, done, err := k.unwrap(h, wrapper)
+	payload, err := wrapperPayload(h, wrapper)
+	if err != nil {
+		return err
+	}
+	run, done, err := k.inflate(h.Attributes.Compression(), payload)
 	if err != nil {
 		return err
 	}
 	defer done()
-	base, err := wrapperBase(h, inner)
+	base, err := wrapperBase(h, run)
 	if err != nil {
 		return err
 	}
-	for i := range inner {
-		w := &inner[i]
-		r := wrappedRecord(h, w, base)
-		switch {
-		case w.Attributes.Compression() != None:
-			return fmt.Errorf("message %d in a wrapper is a wrapper: %w", i, ErrCorrupt)
-		case i > 0 && w.LastOffset <= inner[i-1].LastOffset || r.Offset < 0:
-			return fmt.Errorf("message %d in a wrapper has offset %d: %w", i, r.Offset, ErrCorrupt)
+	var w wrapped
+	last := NoOffset
+	for i := 0; ; i++ {
+		rest, err := w.next(run)
+		if err != nil || rest == nil {
+			return err
 		}
+		run = rest
+		r := w.record(h, base)
+		switch {
+		case w.header.Attributes.Compression() != None:
+			return fmt.Errorf("message %d in a wrapper is a wrapper: %w", i, ErrCorrupt)
+		case r.Offset <= last:
+			return fmt.Errorf("message %d in a wrapper has offset %d behind %d: %w", i, r.Offset, last, ErrCorrupt)
+		}
+		last = r.Offset
 		if !yield(r, nil) {
 			return nil
 		}
 	}
-	return nil
-}
-
-// wrappedRecord is the record of a message in a wrapper. The wrapper's timestamp type is the record's. What
-// has magic 0 in a wrapper of magic 1 has no timestamp.
-func wrappedRecord(h *Header, w *wrapped, base int64) Record {
-	r := Record{Offset: base + w.LastOffset, Timestamp: w.MaxTimestamp, Key: w.key, Value: w.value}
-	if w.Magic == 1 && h.Attributes.LogAppendTime() {
-		r.Timestamp = h.MaxTimestamp
-	}
-	return r
 }
 
 // appendWrapper encodes recs as one wrapper behind dst.

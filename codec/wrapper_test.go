@@ -2,6 +2,7 @@ package codec_test
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -111,6 +112,7 @@ func TestBadWrappers(t *testing.T) {
 	}{
 		{"null value", nullValue, codec.ErrCorrupt},
 		{"no messages", wrapper(t, 1, gzip, 1, nil), codec.ErrCorrupt},
+		{"offset of the wrapper too low", wrapper(t, 1, gzip, 1, inner(t, 1, 0, 1, 2)), codec.ErrCorrupt},
 		{"wrapper in a wrapper", wrapper(t, 1, gzip, 1, wrapper(t, 1, gzip, 1, good)), codec.ErrCorrupt},
 		{"magic 2 in a wrapper", wrapper(t, 1, gzip, 1, v2), codec.ErrCorrupt},
 		{"message of 13 bytes", wrapper(t, 1, gzip, 1, short), codec.ErrCorrupt},
@@ -122,6 +124,13 @@ func TestBadWrappers(t *testing.T) {
 			require.NoError(t, codec.Kafka().Verify(row.batch), "only the outside is verified")
 			_, err := collect(codec.Kafka(), row.batch)
 			require.ErrorIs(t, err, row.want)
+
+			class := row.want
+			if errors.Is(class, codec.ErrCorrupt) {
+				class = codec.ErrInvalid
+			}
+			_, err = codec.Validate(codec.Kafka(), nil, row.batch, rules(1, func(r *codec.Rules) { r.MaxAge = -1 }))
+			require.ErrorIs(t, err, class, "in an append")
 		})
 	}
 }
