@@ -14,14 +14,12 @@ import (
 
 func main() {
 	ctx := context.Background()
-	if len(os.Args) > 1 {
-		write(ctx, os.Args[1]) // the child
+	if len(os.Args) > 1 { // the child
+		write(ctx, os.Args[1])
 	}
-	parent := must(os.MkdirTemp("", "strata-"))
-	dir := filepath.Join(parent, "orders-0") // a Kafka partition directory: topic, dash, number
-	child := exec.Command(os.Args[0], dir)
-	child.Stdout = os.Stdout
-	fmt.Println("the writer ended with:", child.Run())
+	dir := filepath.Join(must(os.MkdirTemp("", "strata-")), "orders-0") // as Kafka names it: topic, dash, number
+	out, err := exec.Command(os.Args[0], dir).Output()
+	fmt.Printf("%sthe writer ended with: %v\n\n", out, err)
 
 	l := must(log.Open(ctx, dir, log.Options{Events: log.Events{Recovered: func(r log.Recovery) {
 		fmt.Printf("recovered %d segments, end offset %d, %d bytes cut\n", len(r.Segments), r.EndOffset, r.CutBytes())
@@ -49,8 +47,8 @@ func write(ctx context.Context, dir string) {
 			fmt.Println("rolled, new segment:", must(l.Roll()))
 		}
 	}
-	fmt.Println("killed at end offset", l.EndOffset(), must(os.FindProcess(os.Getpid())).Kill())
-	select {}
+	fmt.Println("killed at end offset", l.EndOffset())
+	panic(must(os.FindProcess(os.Getpid())).Kill()) // there is no time left to panic
 }
 
 func must[T any](v T, err error) T {
