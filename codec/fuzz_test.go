@@ -287,12 +287,18 @@ func FuzzBuilder(f *testing.F) {
 // FuzzControl reads any control record.
 func FuzzControl(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1}, []byte{0, 0, 0, 0, 0, 0})
-	f.Add([]byte{0, 0, 0, 6}, []byte{})
+	for _, row := range kraftValues {
+		f.Add(unhex(f, row.key), unhex(f, row.value))
+	}
 	f.Add([]byte{}, []byte(nil))
 	f.Fuzz(func(t *testing.T, key, value []byte) {
 		_, err := codec.ReadControl(key)
 		requireClass(t, err)
 		_, err = codec.ReadMarker(codec.Record{Key: key, Value: value})
 		requireClass(t, err)
+		for _, row := range kraftValues {
+			_, err := row.read(codec.Record{Key: unhex(t, row.key), Value: value})
+			requireClass(t, err)
+		}
 	})
 }

@@ -422,6 +422,6 @@ func TestInvalidRecordsText(t *testing.T) {
 	for i := range 5 {
 		e.Records = append(e.Records, codec.InvalidRecord{Index: 10 + i, Err: codec.ErrInvalid})
 	}
-	require.Equal(t, "5 records refused: record 10: codec: invalid record, record 11: codec: invalid record, "+
-		"record 12: codec: invalid record", e.Error())
+	require.Equal(t, "record 10: codec: invalid record, record 11: codec: invalid record, "+
+		"record 12: codec: invalid record, and 2 more", e.Error())
 }
