@@ -62,6 +62,13 @@ func Open(fsys fsio.FS, name string, o Options) (*Cache, error) {
 	return c, nil
 }
 
+// Moved tells it that its file has a new name.
+func (c *Cache) Moved(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.name = name
+}
+
 // Entries are the epochs, rising. The slice is the caller's only to read.
 func (c *Cache) Entries() []Entry { return *c.entries.Load() }
 

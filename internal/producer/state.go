@@ -51,6 +51,9 @@ func Open(fsys fsio.FS, dir string, o Options) (*State, error) {
 	return s, s.listSnapshots()
 }
 
+// Moved tells it that its directory has a new name.
+func (s *State) Moved(dir string) { s.dir = dir }
+
 // Analyze begins to analyze an append.
 func (s *State) Analyze(r Rules) *Analysis {
 	s.analysis.reset(s, r)
