@@ -1,11 +1,16 @@
 package log_test
 
 import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/stratalog/strata/codec"
 	"github.com/stratalog/strata/log"
 )
 
@@ -28,33 +33,283 @@ func TestG1AppendTellsItsOffsets(t *testing.T) {
 	})
 }
 
-// H1 testLogRecoversToCorrectOffset.
-func TestH1ReopenFindsTheEnd(t *testing.T) {
+// G2 testAppendAndReadWithSequentialOffsets, G4 testAppendMessageWithNullPayload.
+func TestG2SequentialOffsets(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		w.o.Config.SegmentBytes = 2000
+		w.o.Config.SegmentBytes = 80 // a record each
 		w.open()
-		w.fill(numbers(100)...)
-		before := w.l.State()
-		want := w.values(0, log.ReadUncommitted)
-		require.Len(t, want, 100)
-		w.close()
-		closed := w.files()
-
-		w.open()
-		after := w.l.State()
-		assert.Equal(t, before.EndOffset, after.EndOffset)
-		assert.Equal(t, len(before.Segments), len(after.Segments))
-		assert.EqualValues(t, 100, after.RecoveryPoint)
-		assert.Equal(t, want, w.values(0, log.ReadUncommitted))
-		w.close()
-		assert.Equal(t, closed, w.files(), "a clean open and close changed files")
-
-		w.open()
-		w.fill("one more")
-		w.kill()
-		w.open()
-		assert.EqualValues(t, 101, w.l.EndOffset())
-		assert.Len(t, w.values(0, log.ReadUncommitted), 101)
-		w.close()
+		for i := range 20 {
+			got := w.append(set(t, codec.Record{Timestamp: started, Value: fmt.Append(nil, 2*i)}))
+			require.EqualValues(t, i, got.BaseOffset)
+		}
+		w.append(set(t, codec.Record{Timestamp: started}))
+		require.Len(t, w.bases(), 21)
+		for i := range int64(20) {
+			require.Equal(t, fmt.Sprint(2*i), w.first(i).value)
+			require.Equal(t, i, w.first(i).offset)
+		}
+		for r, err := range w.l.Records(t.Context(), 20) {
+			require.NoError(t, err)
+			require.Nil(t, r.Value)
+			require.Nil(t, r.Key)
+		}
+		s, err := w.l.Read(21, 100)
+		require.NoError(t, err)
+		require.Zero(t, s.Len())
+		require.NoError(t, s.Close())
 	})
+}
+
+// G3 testAppendAndReadWithNonSequentialOffsets, G5 testAppendWithOutOfOrderOffsetsThrowsException, L-03.
+func TestG3FollowerLeavesGaps(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.SegmentBytes = 200
+		w.open()
+		var ids []int64
+		for i := range int64(10) {
+			ids = append(ids, i)
+		}
+		for i := int64(10); i < 100; i += 7 {
+			ids = append(ids, i)
+		}
+		for _, id := range ids {
+			_, err := w.l.AppendAssigned(at(t, id, 0, "v"+fmt.Sprint(id)), 0)
+			require.NoError(t, err)
+		}
+		for i, id := int64(0), 0; i <= ids[len(ids)-1]; i++ {
+			for ids[id] < i {
+				id++
+			}
+			require.Equal(t, ids[id], w.first(i).offset, "read at %d", i)
+		}
+		_, err := w.l.AppendAssigned(bytes.Join([][]byte{at(t, 200, 0, "a"), at(t, 202, 0, "b"), at(t, 201, 0, "c")}, nil), 0)
+		require.ErrorIs(t, err, log.ErrOffsetOrder)
+
+		base, err := w.l.Roll()
+		require.NoError(t, err)
+		require.Equal(t, ids[len(ids)-1]+1, base)
+	})
+}
+
+// at is a batch of one record as a follower gets it.
+func at(tb testing.TB, offset int64, epoch int32, value string) []byte {
+	tb.Helper()
+	h := codec.NewHeader(2)
+	h.BaseOffset, h.LeaderEpoch = offset, epoch
+	return batch(tb, h, codec.Record{Offset: offset, Timestamp: started, Value: []byte(value)})
+}
+
+// G6 testAppendBelowExpectedOffsetThrowsException, G7.
+func TestG6FollowerBelowTheEnd(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		w.fill("a", "b")
+		_, err := w.l.AppendAssigned(at(t, 0, 0, "x"), 0)
+		var unexpected *log.UnexpectedOffset
+		require.ErrorAs(t, err, &unexpected)
+		require.Equal(t, log.UnexpectedOffset{First: 0, Last: 0, EndOffset: 2}, *unexpected)
+		require.NoError(t, w.l.Reset(7, 7))
+		h := codec.NewHeader(1)
+		h.BaseOffset = 4
+		set := batch(t, h, codec.Record{Offset: 4, Timestamp: 1}, codec.Record{Offset: 5, Timestamp: 1}, codec.Record{Offset: 6, Timestamp: 1})
+		_, err = w.l.AppendAssigned(set, 0)
+		require.ErrorAs(t, err, &unexpected)
+		require.Equal(t, log.UnexpectedOffset{First: 4, Last: 6, EndOffset: 7}, *unexpected)
+		require.EqualValues(t, 7, w.l.EndOffset())
+	})
+}
+
+// What an append refuses, with Kafka's code, and without a batch written: G9 to G14, G98.
+func TestAppendRefuses(t *testing.T) {
+	control := func(t *testing.T) []byte { return marker(t, 1, 0, true, 0) }
+	for _, row := range []struct {
+		name   string
+		config log.Config
+		set    func(t *testing.T) []byte
+		o      log.AppendOptions
+		code   int16
+		is     error
+	}{
+		{"G9 larger than a segment", log.Config{SegmentBytes: 70}, func(t *testing.T) []byte { return set(t, rec("0123456789")) }, log.AppendOptions{}, 18, log.ErrBatchTooLarge},
+		{"G10 larger than MessageBytes", log.Config{MessageBytes: 70}, func(t *testing.T) []byte { return set(t, rec("0123456789")) }, log.AppendOptions{}, 10, log.ErrRecordTooLarge},
+		{"G11 no key in a compacted log", log.Config{Cleanup: log.Compact}, func(t *testing.T) []byte { return set(t, rec("x")) }, log.AppendOptions{}, 87, log.ErrInvalidRecord},
+		{"a checksum that does not fit", log.Config{}, func(t *testing.T) []byte { b := set(t, rec("x")); b[65] ^= 1; return b }, log.AppendOptions{}, 2, codec.ErrCorrupt},
+		{"an unknown magic", log.Config{}, func(t *testing.T) []byte { b := set(t, rec("x")); b[16] = 3; return b }, log.AppendOptions{}, 2, codec.ErrMagic},
+		{"a client's base offset", log.Config{}, func(t *testing.T) []byte { return at(t, 5, 0, "x") }, log.AppendOptions{}, 87, log.ErrInvalidRecord},
+		{"a client's control batch", log.Config{}, control, log.AppendOptions{TxnVersion: log.TxnV1}, 87, log.ErrInvalidRecord},
+		{"a marker without version", log.Config{}, control, log.AppendOptions{Origin: log.FromCoordinator}, -1, fs.ErrInvalid},
+		{"two batches of a client", log.Config{}, func(t *testing.T) []byte { return append(set(t, rec("x")), set(t, rec("y"))...) }, log.AppendOptions{}, 87, log.ErrInvalidRecord},
+		{"a raft leader's other epoch", log.Config{}, func(t *testing.T) []byte { return at(t, 1, 3, "x") }, log.AppendOptions{Origin: log.FromRaftLeader, LeaderEpoch: 4}, 87, log.ErrInvalidRecord},
+		{"G19 a raft leader's offset", log.Config{}, func(t *testing.T) []byte { return at(t, 0, 3, "x") }, log.AppendOptions{Origin: log.FromRaftLeader, LeaderEpoch: 3}, -1, log.ErrUnexpectedOffset},
+		{"G12 a sequence that is missing", log.Config{}, func(t *testing.T) []byte { return produced(t, 9, 0, 2, false, 1) }, log.AppendOptions{}, 45, log.ErrOutOfOrderSequence},
+		{"G13 an old epoch", log.Config{}, func(t *testing.T) []byte { return produced(t, 8, 0, 0, false, 1) }, log.AppendOptions{}, 47, log.ErrFenced},
+		{"I9 data outside of the open transaction", log.Config{}, func(t *testing.T) []byte { return produced(t, 7, 0, 1, false, 1) }, log.AppendOptions{}, 48, log.ErrInvalidTxnState},
+		{"a producer in an old format", log.Config{Format: log.FormatV1}, func(t *testing.T) []byte { return produced(t, 5, 0, 0, false, 1) }, log.AppendOptions{}, 43, log.ErrUnsupportedFormat},
+		{"an age", log.Config{TimestampBefore: 1e9}, func(t *testing.T) []byte { return set(t, codec.Record{Timestamp: started - 1001}) }, log.AppendOptions{}, 32, log.ErrInvalidTimestamp},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := newWorld(t, backends[0])
+			w.open()
+			w.append(produced(t, 9, 0, 0, false, 1))
+			w.append(produced(t, 8, 1, 0, false, 1))
+			w.append(produced(t, 7, 0, 0, true, 1))
+			require.NoError(t, w.l.Configure(row.config))
+			_, err := w.l.AppendWith(row.set(t), row.o)
+			require.ErrorIs(t, err, row.is)
+			require.Equal(t, row.code, log.Code(err), "%v", err)
+			require.EqualValues(t, 3, w.l.EndOffset())
+			require.NoError(t, w.l.Configure(log.Config{}))
+			w.append(set(t, rec("goes on")))
+			require.Len(t, w.values(0, log.ReadToEnd), 4)
+		})
+	}
+}
+
+// G14 testDuplicateAppends.
+func TestG14Duplicates(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		for i := range int32(6) {
+			w.append(produced(t, 1, 0, i, false, 1))
+		}
+		first := w.append(produced(t, 1, 0, 6, false, 3))
+		again := w.append(produced(t, 1, 0, 6, false, 3))
+		assert.True(t, again.Duplicate)
+		assert.Equal(t, first.BaseOffset, again.BaseOffset)
+		assert.Equal(t, first.LastOffset, again.LastOffset)
+		assert.EqualValues(t, 9, w.l.EndOffset())
+		_, err := w.l.Append(produced(t, 1, 0, 7, false, 2))
+		require.ErrorIs(t, err, log.ErrOutOfOrderSequence)
+		assert.True(t, w.append(produced(t, 1, 0, 2, false, 1)).Duplicate, "within the last five batches")
+		_, err = w.l.Append(produced(t, 1, 0, 1, false, 1))
+		require.ErrorIs(t, err, log.ErrOutOfOrderSequence, "older than five batches")
+		assert.False(t, w.append(produced(t, 1, 0, 9, false, 1)).Duplicate)
+		assert.True(t, w.append(produced(t, 1, 0, 9, false, 1)).Duplicate)
+	})
+}
+
+// G16 testDuplicateAppendToFollower: a follower takes what the leader has.
+func TestG16FollowerTakesDuplicates(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		for offset := int64(0); offset <= 2; offset += 2 {
+			h := codec.NewHeader(2)
+			h.ProducerID, h.ProducerEpoch, h.BaseSequence, h.BaseOffset, h.LeaderEpoch = 1, 0, 0, offset, 0
+			_, err := w.l.AppendAssigned(batch(t, h, rec("a"), rec("b")), 0)
+			require.NoError(t, err)
+		}
+		require.EqualValues(t, 4, w.l.EndOffset())
+	})
+}
+
+// G17 shouldApplyEpochToMessageOnAppendIfLeader, and what is in place.
+func TestG17LeaderStampsItsEpoch(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		w.fill("a", "b")
+		b := set(t, rec("x"), rec("y"))
+		_, err := w.l.AppendWith(b, log.AppendOptions{LeaderEpoch: 72})
+		require.NoError(t, err)
+		require.Equal(t, []log.Epoch{{Epoch: 0, StartOffset: 0}, {Epoch: 72, StartOffset: 2}}, w.l.Epochs())
+		s, err := w.l.ReadWith(2, log.ReadOptions{})
+		require.NoError(t, err)
+		defer s.Close()
+		on := make([]byte, s.Len())
+		_, err = s.ReadAt(on, 0)
+		require.NoError(t, err)
+		require.Equal(t, b, on, "the batches given are what is on disk")
+	})
+}
+
+// A batch that is cut off is left out, and nothing whole is nothing.
+func TestAppendLeavesOutACutBatch(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		whole := set(t, rec("x"))
+		got := w.append(whole[:len(whole)-1])
+		assert.Equal(t, codec.NoOffset, got.LastOffset)
+		assert.Zero(t, got.Bytes)
+		got = w.append(append(set(t, rec("y")), whole[:30]...))
+		assert.Equal(t, 1, got.Batches)
+		assert.EqualValues(t, 1, w.l.EndOffset())
+		got, err := w.l.Append(nil)
+		require.NoError(t, err)
+		assert.Zero(t, got.Batches)
+	})
+}
+
+// AppendRecords makes as few batches as the limits allow.
+func TestAppendRecords(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.MessageBytes = 1000
+		w.o.Config.Compression = log.CompressionGZIP
+		w.open()
+		recs := make([]codec.Record, 100)
+		for i := range recs {
+			recs[i] = codec.Record{Key: []byte("k"), Value: fmt.Append(nil, i), Headers: []codec.RecordHeader{{Key: []byte("h")}}}
+		}
+		got, err := w.l.AppendRecords(recs...)
+		require.NoError(t, err)
+		assert.EqualValues(t, 0, got.BaseOffset)
+		assert.EqualValues(t, 99, got.LastOffset)
+		assert.Equal(t, 100, got.Records)
+		assert.Greater(t, got.Batches, 1)
+		i := 0
+		for r, err := range w.l.Records(t.Context(), 0) {
+			require.NoError(t, err)
+			require.Equal(t, fmt.Append(nil, i), r.Value)
+			require.Equal(t, started, r.Timestamp, "0 is now")
+			i++
+		}
+		require.Equal(t, 100, i)
+		noise := make([]byte, 2000)
+		_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+		_, err = w.l.AppendRecords(rec("a"), codec.Record{Value: noise})
+		require.ErrorIs(t, err, log.ErrRecordTooLarge)
+		require.EqualValues(t, 100, w.l.EndOffset())
+	})
+}
+
+// G23 testBrokerCompression: the log's compression replaces the producer's, unless it is the producer's.
+func TestG23Compression(t *testing.T) {
+	for producers := codec.None; producers <= codec.Zstd; producers++ {
+		for own := log.CompressionProducer; own <= log.CompressionZstd; own++ {
+			w := newWorld(t, backends[0])
+			w.o.Config.Compression = own
+			w.open()
+			h := codec.NewHeader(2)
+			h.Attributes |= codec.Attributes(producers)
+			w.append(batch(t, h, rec("a"), rec("b")))
+			s, err := w.l.Read(0, 1)
+			require.NoError(t, err)
+			for b, err := range s.Batches() {
+				require.NoError(t, err)
+				want := producers
+				if own != log.CompressionProducer {
+					want = codec.Compression(own - log.CompressionNone)
+				}
+				require.Equal(t, want, b.Attributes.Compression(), "producer %v, log %v", producers, own)
+			}
+			require.NoError(t, s.Close())
+			require.Len(t, w.values(0, log.ReadToEnd), 2)
+		}
+	}
+}
+
+// An append of one batch allocates the view that it publishes, and nothing else.
+func TestAppendAllocates(t *testing.T) {
+	w := newWorld(t, backend{"os", onOS, backends[0].parts})
+	w.o.Config.SegmentBytes = 1 << 30
+	w.open()
+	b := set(t, rec("value"))
+	first := bytes.Clone(b[:8])
+	n := testing.AllocsPerRun(200, func() {
+		copy(b, first)
+		if _, err := w.l.Append(b); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 1 && !raceEnabled {
+		t.Errorf("%v allocations an append, want 1", n)
+	}
 }

@@ -58,13 +58,15 @@ type world struct {
 	clock *scheduler.Manual
 	o     log.Options
 	l     *log.Log
+
+	reserves bool // the file of the active segment is longer than the segment: a recovery cuts that, too
 }
 
 // newWorld is a world without a log.
 func newWorld(tb testing.TB, b backend) *world {
 	tb.Helper()
 	clock := scheduler.NewManual(scheduler.ManualOptions{Start: time.UnixMilli(started)})
-	w := &world{TB: tb, fs: b.newFS(tb), dir: "t-0", clock: clock}
+	w := &world{TB: tb, fs: b.newFS(tb), dir: "t-0", clock: clock, reserves: b.parts.OpenSet != nil}
 	w.o = log.Options{
 		FS: w.fs, Parts: b.parts, Clock: clock,
 		Config: log.Config{SegmentBytes: 1 << 20, IndexBytes: 4096},
@@ -106,8 +108,9 @@ func (w *world) kill() {
 	w.Helper()
 	fsys := inMemory(w)
 	copyTree(w, fsys, w.fs, w.dir)
-	old := w.l
-	w.Cleanup(func() { _ = old.Close() })
+	if old := w.l; old != nil {
+		w.Cleanup(func() { _ = old.Close() })
+	}
 	w.fs, w.o.FS, w.l = fsys, fsys, nil
 }
 
@@ -294,4 +297,20 @@ func (w *world) exists(name string) bool {
 		require.ErrorIs(w, err, fs.ErrNotExist)
 	}
 	return err == nil
+}
+
+// firstRecord is the first record that a read gives.
+type firstRecord struct {
+	offset int64
+	value  string
+}
+
+// first is the first record at offset or above.
+func (w *world) first(offset int64) firstRecord {
+	w.Helper()
+	for r, err := range w.l.RecordsWith(context.Background(), offset, log.ReadOptions{Isolation: log.ReadToEnd}) {
+		require.NoError(w, err)
+		return firstRecord{r.Offset, string(r.Value)}
+	}
+	return firstRecord{offset: -1}
 }

@@ -1,0 +1,6 @@
+//go:build race
+
+package log_test
+
+// raceEnabled says that allocations count the race detector's.
+const raceEnabled = true
