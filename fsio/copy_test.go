@@ -54,11 +54,11 @@ func TestCopyToTwoSockets(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
 		t.Run(network, func(t *testing.T) {
 			var all sync.WaitGroup
-			for i := range 2 {
-				want := data[i*size : (i+1)*size]
+			for i, off := range []int64{size, size / 3} { // overlapping, and neither where a cursor would begin
+				want := data[off : off+size]
 				client, server := connection(t, network)
 				all.Go(func() {
-					n, err := f.CopyTo(server, int64(i*size), size)
+					n, err := f.CopyTo(server, off, size)
 					assert.NoError(t, err)
 					assert.EqualValues(t, size, n)
 					server.Close()
