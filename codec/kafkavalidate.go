@@ -32,7 +32,7 @@ func (k *kafka) validateQuick(batches []byte, r *Rules) (v Validated, ok bool) {
 	}
 	offsets := h.LastOffset - h.BaseOffset + 1
 	if h.Count <= 0 || int64(h.Count) != offsets || compression != None && h.BaseOffset != 0 ||
-		checkBatch(r, &h, 2) != nil || verifyBatch(&h, batches) != nil {
+		checkBatch(r, &h, 2) != nil || verifyFields(&h) != nil || !r.Verified && verifyChecksum(&h, batches) != nil {
 		return v, false
 	}
 	section, done, err := k.section(&h, batches)

@@ -151,6 +151,19 @@ func TestValidateBehindDst(t *testing.T) {
 	require.Equal(t, got.Batches, dst[:cap(dst)][len(dst):len(dst)+len(got.Batches)])
 }
 
+// TestValidateVerified: a caller that has verified the batches pays for it once.
+func TestValidateVerified(t *testing.T) {
+	for name, c := range validators() {
+		in := encode(t, codec.NewHeader(2), timed())
+		in[crcAt] ^= 1
+		_, err := codec.Validate(c, nil, bytes.Clone(in), rules(2, nil))
+		require.ErrorIs(t, err, codec.ErrCorrupt, name)
+		got, err := codec.Validate(c, nil, in, rules(2, func(r *codec.Rules) { r.Verified = true }))
+		require.NoError(t, err, name)
+		require.Equal(t, 3, got.Records, name)
+	}
+}
+
 // TestValidateInPlace: only offset, epoch and, with log append time, what is covered by the checksum change.
 func TestValidateInPlace(t *testing.T) {
 	in := encode(t, compressed(2, codec.LZ4), timed())

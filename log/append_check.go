@@ -163,6 +163,7 @@ func (in *incoming) validate(f *inForce, offset, now int64) error {
 		LogAppendTime: f.Timestamps == LogAppendTime,
 		MaxAge:        limitMs(f.TimestampBefore), MaxAhead: limitMs(f.TimestampAfter),
 		NeedKey: f.Cleanup&Compact != 0, FromClient: in.origin == producer.FromClient,
+		Verified: true, // by check
 	}
 	if r.Recompress {
 		r.Compression = codec.Compression(f.Compression - CompressionNone)
