@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/spf13/afero"
-	"github.com/stretchr/testify/require"
 
 	"github.com/stratalog/strata/conformance"
 	"github.com/stratalog/strata/fsio"
@@ -15,7 +14,7 @@ func mem(testing.TB) fsio.FS { return aferofs.Mem() }
 
 func disk(tb testing.TB) fsio.FS { return newLab(tb).FS }
 
-// small is a disk of its own, or skips the test.
+// smallOS is a disk of its own, or skips the test.
 func smallOS(tb testing.TB) fsio.FS {
 	fsys, err := newTmpfs(tb)
 	if err != nil {
@@ -26,14 +25,6 @@ func smallOS(tb testing.TB) fsio.FS {
 
 func overOS(tb testing.TB) fsio.FS {
 	return aferofs.New(afero.NewBasePathFs(afero.NewOsFs(), tb.TempDir()))
-}
-
-// overMem is New over what another New has left in a MemMapFs.
-func overMem(tb testing.TB) fsio.FS {
-	base := afero.NewMemMapFs()
-	_, err := aferofs.New(base).Stat(".")
-	require.NoError(tb, err)
-	return aferofs.New(base)
 }
 
 // seen is newFS behind an Interceptor that changes nothing.

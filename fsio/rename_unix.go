@@ -9,7 +9,7 @@ import (
 )
 
 // openFlags keep an open from waiting, for a FIFO's other end or for a device.
-const openFlags = unix.O_NONBLOCK
+const openFlags = unix.O_NONBLOCK | largeFile
 
 // replaceDir renames the directory oldname onto the directory newname, which os.Root refuses.
 func (f *OSFS) replaceDir(oldname, newname string) error {

@@ -1,0 +1,6 @@
+//go:build unix && !linux
+
+package fsio
+
+// largeFile is what Linux alone needs.
+const largeFile = 0
