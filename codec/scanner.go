@@ -41,7 +41,7 @@ type Scanner struct {
 // NewScanner returns a Scanner of the bytes of r, which are read in order and ahead. e is what is expected
 // of the first batch.
 func NewScanner(c Codec, r io.Reader, e Expect) *Scanner {
-	return &Scanner{codec: c, window: window{reader: r}, expect: e, end: e.Bytes}
+	return &Scanner{codec: c, window: newWindow(r, e.Bytes), expect: e, end: e.Bytes}
 }
 
 // Next returns the next piece. At the end the error is io.EOF; another one is r's.
@@ -163,18 +163,21 @@ func (s *Scanner) jump() bool {
 func (s *Scanner) search() {
 	budget := searchBytes
 	for pos := 1; ; pos++ {
-		if pos == windowBytes {
+		if pos >= windowBytes {
 			s.pass(pos)
 			pos = 0
 			budget = min(budget+searchFactor*windowBytes, searchBytes)
 		}
 		s.window.fill(pos + MaxHeaderBytes)
 		b := s.window.bytes()
+		if pos < len(b) {
+			pos += candidate(s.codec, b[pos:])
+		}
 		if pos >= len(b) {
 			s.pass(len(b))
 			return
 		}
-		if budget < 0 || !plausible(s.codec, b[pos:]) {
+		if budget < 0 {
 			continue
 		}
 		h, err := s.batch(pos)
@@ -215,31 +218,36 @@ const (
 	searchBytes  = 64 << 20
 )
 
-// prober is a Codec that can tell, cheaply and without an error to allocate, where no batch begins.
+// prober is a Codec that can tell, cheaply and without an error to allocate, where a batch may begin.
 type prober interface {
-	plausible(b []byte) bool
+	candidate(b []byte) int
 }
 
-// plausible reports whether a batch may begin with b.
-func plausible(c Codec, b []byte) bool {
-	p, ok := c.(prober)
-	return !ok || p.plausible(b)
+// candidate is the first position in b where a batch may begin, as far as headers tell. Where b has only the
+// beginning of a header, one may.
+func candidate(c Codec, b []byte) int {
+	if p, ok := c.(prober); ok {
+		return p.candidate(b)
+	}
+	return 0
 }
 
-// plausible implements prober.
-func (k *kafka) plausible(b []byte) bool {
-	if len(b) < batchHeaderBytes {
-		return true
+// candidate implements prober.
+func (k *kafka) candidate(b []byte) int {
+	pos := 0
+	for ; pos+batchHeaderBytes <= len(b); pos++ {
+		magic := b[pos+magicAt]
+		if magic > 2 {
+			continue
+		}
+		size := int64(int32(be.Uint32(b[pos+sizeAt:]))) + sizeOverhead
+		if size < minBytes(int8(magic)) || size > int64(k.batchBytes) {
+			continue
+		}
+		h := Header{Magic: int8(magic), Size: int(size)}
+		if magic < 2 || batchHeader(&h, b[pos:]) == nil && verifyFields(&h) == nil {
+			return pos
+		}
 	}
-	magic := int8(b[magicAt])
-	if magic < 0 || magic > 2 {
-		return false
-	}
-	h := Header{Magic: magic}
-	size := int64(int32(be.Uint32(b[sizeAt:]))) + sizeOverhead
-	if size < minBytes(magic) || size > int64(k.batchBytes) {
-		return false
-	}
-	h.Size = int(size)
-	return magic < 2 || batchHeader(&h, b) == nil && verifyFields(&h) == nil
+	return pos
 }

@@ -13,10 +13,19 @@ const (
 // window is a part of a stream in memory.
 type window struct {
 	reader     io.Reader
+	atOnce     int
 	buf        []byte
 	start, end int // what of buf is filled and not passed
 	done       bool
 	err        error // but for io.EOF
+}
+
+// newWindow returns a window on r, which has size bytes if that is not 0.
+func newWindow(r io.Reader, size int64) window {
+	if size <= 0 || size >= windowBytes {
+		return window{reader: r, atOnce: windowBytes}
+	}
+	return window{reader: r, atOnce: int(size) + 1} // one more, to see the end in the same read
 }
 
 // bytes are those in the window. They are valid until it is filled.
@@ -32,7 +41,7 @@ func (w *window) fill(n int) {
 			w.end = copy(w.buf, w.bytes())
 			w.start = 0
 		default:
-			grown := make([]byte, max(2*(w.end-w.start), windowBytes))
+			grown := make([]byte, max(2*(w.end-w.start), w.atOnce))
 			w.end = copy(grown, w.bytes())
 			w.start, w.buf = 0, grown
 		}
