@@ -287,6 +287,7 @@ func TestDamagedIndexes(t *testing.T) {
 			{"none", func(string) { require.NoError(t, w.fs.Remove(indexFile)) }, true},
 			{"empty", func(file string) { w.resize(t, file, 0) }, false},
 			{"time of a later batch", func(string) { w.change(t, timeIndexFile, 2*12+8, goodTimes[3*12+8:4*12]...) }, false},
+			{"position of a later batch", func(string) { w.change(t, indexFile, 3*8+4, goodIndex[4*8+4:5*8]...) }, false},
 			{"position a byte off", func(string) { w.change(t, indexFile, 39, goodIndex[39]+1) }, false},
 		} {
 			for _, sealed := range []bool{false, true} {
