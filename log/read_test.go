@@ -1,0 +1,280 @@
+package log_test
+
+import (
+	"context"
+	"io/fs"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/log"
+	"github.com/stratalog/strata/segment"
+)
+
+// G39 testReadWithMinMessage, G40 testReadWithTooSmallMaxLength, G41 testReadOutOfRange.
+func TestG39ReadLimits(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		w.fill(numbers(10)...)
+		one := int64(len(set(t, rec("value 0"))))
+		for _, row := range []struct {
+			name    string
+			offset  int64
+			o       log.ReadOptions
+			batches int64
+		}{
+			{"one batch at least", 3, log.ReadOptions{MaxBytes: 1}, 1},
+			{"none, where that is too much", 3, log.ReadOptions{MaxBytes: 1, Strict: true}, 0},
+			{"a batch that fits", 3, log.ReadOptions{MaxBytes: int(one), Strict: true}, 1},
+			{"whole batches only", 3, log.ReadOptions{MaxBytes: int(3*one - 1)}, 2},
+			{"all", 3, log.ReadOptions{}, 7},
+			{"at the end", 10, log.ReadOptions{}, 0},
+		} {
+			s, err := w.l.ReadWith(row.offset, row.o)
+			require.NoError(t, err, row.name)
+			require.Equal(t, row.batches*one, s.Len(), row.name)
+			require.Equal(t, row.offset+row.batches, s.NextOffset(), row.name)
+			require.NoError(t, s.Close())
+		}
+		for _, offset := range []int64{-1, 11} {
+			_, err := w.l.Read(offset, 1)
+			require.ErrorIs(t, err, log.ErrOffsetOutOfRange)
+		}
+		_, err := w.l.Read(0, -1)
+		require.ErrorIs(t, err, fs.ErrInvalid)
+	})
+}
+
+// G42 testCompressedMessages: a read begins with the batch that has the offset.
+func TestG42ReadInsideABatch(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		h := codec.NewHeader(2)
+		h.Attributes |= codec.Attributes(codec.GZIP)
+		w.append(batch(t, h, rec("a"), rec("b")))
+		w.append(batch(t, h, rec("c"), rec("d")))
+		for offset, first := range map[int64]int64{0: 0, 1: 0, 2: 2, 3: 2} {
+			s, err := w.l.Read(offset, 1)
+			require.NoError(t, err)
+			for b, err := range s.Batches() {
+				require.NoError(t, err)
+				require.Equal(t, first, b.BaseOffset)
+			}
+			for r, err := range s.Records() {
+				require.NoError(t, err)
+				require.GreaterOrEqual(t, r.Offset, offset)
+			}
+			require.NoError(t, s.Close())
+		}
+	})
+}
+
+// G43 testFetchUpToLogEndOffset, testFetchUpToHighWatermark: no read goes past its isolation.
+func TestG43Isolation(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Replicated, w.o.Config.SegmentBytes = true, 300
+		w.open()
+		w.fill(numbers(20)...)
+		require.Empty(t, w.values(0, log.ReadUncommitted))
+		require.Len(t, w.values(0, log.ReadToEnd), 20)
+		for hw := int64(0); hw <= 20; hw++ {
+			at, _ := w.l.SetHighWatermark(hw)
+			require.Equal(t, hw, at)
+			for offset := int64(0); offset <= 20; offset++ {
+				s, err := w.l.ReadWith(offset, log.ReadOptions{})
+				require.NoError(t, err)
+				require.Equal(t, offset < hw, s.Len() > 0, "read at %d below %d", offset, hw)
+				require.LessOrEqual(t, s.NextOffset(), max(hw, offset))
+				require.NoError(t, s.Close())
+			}
+		}
+		_, _, err := w.l.RaiseHighWatermark(21)
+		require.ErrorIs(t, err, fs.ErrInvalid)
+		at, moved := w.l.SetHighWatermark(100)
+		require.EqualValues(t, 20, at)
+		require.False(t, moved)
+	})
+}
+
+// Wait returns when there is something to read, and when it has to stop.
+func TestWait(t *testing.T) {
+	w := newWorld(t, backends[0])
+	w.o.Replicated = true
+	l := w.open()
+	ctx, cancel := context.WithCancel(t.Context())
+	results := make(chan error)
+	wait := func(ctx context.Context, offset int64, i log.Isolation) {
+		go func() { results <- l.Wait(ctx, offset, i) }()
+	}
+	wait(ctx, 0, log.ReadToEnd)
+	w.fill("a")
+	require.NoError(t, <-results)
+	wait(ctx, 0, log.ReadUncommitted)
+	w.l.SetHighWatermark(1)
+	require.NoError(t, <-results)
+	wait(ctx, 1, log.ReadToEnd)
+	cancel()
+	require.ErrorIs(t, <-results, context.Canceled)
+	wait(t.Context(), 1, log.ReadToEnd)
+	w.close()
+	require.ErrorIs(t, <-results, log.ErrClosed)
+}
+
+// G100 testFetchOffsetByTimestampIncludesLeaderEpoch, G101, I-11.
+func TestG100OffsetForTime(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.SegmentBytes = 200
+		w.open()
+		none := segment.Found{Offset: codec.NoOffset, Timestamp: codec.NoTimestamp, LeaderEpoch: codec.NoLeaderEpoch}
+		ask := func(ms int64) (segment.Found, bool) {
+			t.Helper()
+			f, ok, err := w.l.OffsetForTime(ms)
+			require.NoError(t, err)
+			return f, ok
+		}
+		_, ok := ask(started)
+		require.False(t, ok)
+		_, ok = ask(log.MaxTimestamp)
+		require.False(t, ok)
+		for i, ms := range []int64{0, 1, 2, 3, 4, 6, 5} {
+			_, err := w.l.AppendWith(stamped(t, started+ms), log.AppendOptions{LeaderEpoch: int32(i)})
+			require.NoError(t, err)
+		}
+		for ms, offset := range map[int64]int64{-5: 0, 0: 0, 1: 1, 4: 4, 5: 5, 6: 5} {
+			f, ok := ask(started + ms)
+			require.True(t, ok)
+			require.Equal(t, offset, f.Offset, "time %d", ms)
+			require.EqualValues(t, offset, f.LeaderEpoch)
+		}
+		_, ok = ask(started + 7)
+		require.False(t, ok)
+		f, _ := ask(log.MaxTimestamp)
+		require.Equal(t, segment.Found{Offset: 5, Timestamp: started + 6, LeaderEpoch: 5}, f)
+		f, _ = ask(log.Latest)
+		require.Equal(t, segment.Found{Offset: 7, Timestamp: codec.NoTimestamp, LeaderEpoch: 6}, f)
+		for _, earliest := range []int64{log.Earliest, log.EarliestLocal} {
+			f, _ = ask(earliest)
+			require.Equal(t, segment.Found{Offset: 0, Timestamp: codec.NoTimestamp, LeaderEpoch: 0}, f)
+		}
+		for _, tiered := range []int64{log.LatestTiered, log.EarliestPendingUpload} {
+			f, _ = ask(tiered)
+			require.Equal(t, none, f)
+		}
+		_, err := w.l.DeleteBefore(3)
+		require.NoError(t, err)
+		_, ok = ask(started)
+		require.False(t, ok, "the first segment is there, and all below the start")
+		w.retain()
+		f, _ = ask(started)
+		require.EqualValues(t, 3, f.Offset, "records below the start do not count")
+		require.NoError(t, w.l.Configure(log.Config{Format: log.FormatV0}))
+		_, _, err = w.l.OffsetForTime(started)
+		require.ErrorIs(t, err, log.ErrUnsupportedFormat)
+	})
+}
+
+// J7, J9: where a leader's epoch ended.
+func TestEpochAnswers(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		for i, epoch := range []int32{1, 1, 2, 2, 4} {
+			_, err := w.l.AppendAssigned(at(t, int64(i), epoch, "v"), epoch)
+			require.NoError(t, err)
+		}
+		for epoch, want := range map[int32]log.EpochEnd{0: {Epoch: 0, EndOffset: 0}, 1: {Epoch: 1, EndOffset: 2}, 2: {Epoch: 2, EndOffset: 4}, 3: {Epoch: 2, EndOffset: 4}, 4: {Epoch: 4, EndOffset: 5}} {
+			got, ok := w.l.OffsetForEpoch(epoch)
+			require.True(t, ok)
+			require.Equal(t, want, got, "epoch %d", epoch)
+		}
+		for _, epoch := range []int32{-1, 5} {
+			_, ok := w.l.OffsetForEpoch(epoch)
+			require.False(t, ok)
+		}
+		epoch, ok := w.l.EpochForOffset(3)
+		require.True(t, ok)
+		require.EqualValues(t, 2, epoch)
+		require.ErrorIs(t, w.l.AssignEpoch(-1, 0), fs.ErrInvalid)
+		// A batch of a higher epoch than the leader's, and all behind it, are left out.
+		got, err := w.l.AppendAssigned(append(at(t, 5, 4, "a"), at(t, 6, 5, "b")...), 4)
+		require.NoError(t, err)
+		require.Equal(t, 1, got.Batches)
+		_, err = w.l.AppendAssigned(at(t, 6, -1, "v"), 4)
+		require.ErrorIs(t, err, log.ErrInvalidRecord)
+		// J24, G18: a format without epochs takes them back.
+		_, err = w.l.AppendAssigned(batch(t, func() codec.Header { h := codec.NewHeader(1); h.BaseOffset = 6; return h }(), codec.Record{Offset: 6, Timestamp: started}), 4)
+		require.NoError(t, err)
+		require.Empty(t, w.l.Epochs())
+	})
+}
+
+// G83: the topic's id is on disk before the first record, and another one is refused.
+func TestG83TopicID(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.TopicID = [16]byte{15: 1}
+		w.open()
+		require.False(t, w.exists("partition.metadata"))
+		w.fill("a")
+		require.Equal(t, "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", string(read(t, w.fs, "t-0/partition.metadata")))
+		w.close()
+		w.o.TopicID[0] = 9
+		_, err := log.Open(t.Context(), w.dir, w.o)
+		require.ErrorIs(t, err, log.ErrTopicID)
+		require.EqualValues(t, 103, log.Code(err))
+		w.o.TopicID = [16]byte{}
+		w.open()
+	})
+}
+
+// G81, G82: a log goes on in a directory of another name.
+func TestG81Move(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.SegmentBytes, w.o.Config.RetainBytes, w.o.Config.DeleteDelay = 300, 400, time.Second
+		w.open()
+		w.fill(numbers(10)...)
+		w.retain()
+		require.NoError(t, w.l.Move("t-0.moved"))
+		w.dir = "t-0.moved"
+		_, err := w.fs.Stat("t-0")
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		want := w.values(w.l.StartOffset(), log.ReadToEnd)
+		require.NotEmpty(t, want)
+		w.fill(numbers(10)...)
+		_, err = w.l.AppendWith(set(t, rec("x")), log.AppendOptions{LeaderEpoch: 9})
+		require.NoError(t, err)
+		require.NoError(t, w.l.Sync(w.l.EndOffset()))
+		w.clock.Advance(time.Second)
+		_, err = w.l.Reap(t.Context())
+		require.NoError(t, err)
+		for _, name := range w.names() {
+			require.NotContains(t, name, ".deleted")
+		}
+		end := w.l.EndOffset()
+		w.close()
+		_, err = w.fs.Stat("t-0")
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		w.open()
+		require.Equal(t, end, w.l.EndOffset())
+		require.ErrorIs(t, w.l.Move("no/such/parent"), fs.ErrNotExist)
+		w.fill("goes on")
+		require.NoError(t, w.l.Delete(t.Context()))
+		_, err = w.fs.Stat(w.dir)
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		w.l = nil
+	})
+}
+
+// Delete leaves what is not ours.
+func TestDeleteLeavesForeignFiles(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		w.fill("a")
+		write(t, w.fs, "t-0/notes.txt", []byte("x"))
+		require.Error(t, w.l.Delete(t.Context()))
+		assert.Equal(t, []string{"notes.txt"}, w.names())
+		require.ErrorIs(t, w.l.Delete(t.Context()), log.ErrClosed)
+		w.l = nil
+	})
+}

@@ -1,0 +1,193 @@
+package log_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/index"
+	"github.com/stratalog/strata/log"
+)
+
+// script is an interleaving of producers that appends in the order of Kafka's test: what each call appends.
+func (w *world) interleave() {
+	w.Helper()
+	next := map[int64]int32{}
+	txn := func(id int64, n int) {
+		w.append(produced(w, id, 0, next[id], true, n))
+		next[id] += int32(n)
+	}
+	plain := func(n int) {
+		recs := make([]codec.Record, n)
+		for i := range recs {
+			recs[i] = rec("plain")
+		}
+		w.append(set(w, recs...))
+	}
+	txn(1, 5)
+	plain(3)
+	txn(2, 2)
+	txn(1, 4)
+	txn(3, 3)
+	plain(2)
+	txn(1, 10)
+	require.EqualValues(w, 29, w.end(1, 0, false).BaseOffset)
+	txn(2, 6)
+	txn(4, 3)
+	plain(10)
+	txn(3, 9)
+	require.EqualValues(w, 58, w.end(3, 0, true).BaseOffset)
+	txn(4, 8)
+	txn(2, 7)
+	require.EqualValues(w, 74, w.end(2, 0, false).BaseOffset)
+	plain(10)
+	txn(4, 4)
+	require.EqualValues(w, 89, w.end(4, 0, true).BaseOffset)
+}
+
+// aborted is what interleave aborts.
+var aborted = []index.AbortedTxn{
+	{ProducerID: 1, FirstOffset: 0, LastOffset: 29, StableOffset: 8},
+	{ProducerID: 2, FirstOffset: 8, LastOffset: 74, StableOffset: 36},
+}
+
+// G94 testTransactionIndexUpdated, H15 testFullTransactionIndexRecovery, G96: the index of aborted
+// transactions, as written, and as recovered from nothing.
+func TestG94AbortedTransactions(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.SegmentBytes = 700
+		w.o.Replicated = true
+		w.open()
+		w.interleave()
+		require.Greater(t, len(w.bases()), 3)
+		all, err := w.l.Aborted(0, 100)
+		require.NoError(t, err)
+		require.Equal(t, aborted, all)
+
+		for _, row := range []struct{ hw, unstable int64 }{{30, 8}, {75, 36}, {90, codec.NoOffset}} {
+			_, _, err := w.l.RaiseHighWatermark(row.hw)
+			require.NoError(t, err)
+			require.Equal(t, row.unstable, w.l.State().FirstUnstable, "high watermark %d", row.hw)
+		}
+		require.EqualValues(t, 90, w.l.StableOffset())
+		seen := w.values(0, log.ReadCommitted)
+		for offset := range seen {
+			for _, gone := range []int64{0, 4, 8, 9, 10, 28, 30, 67} {
+				require.NotEqual(t, gone, offset, "record of an aborted transaction")
+			}
+		}
+		require.Len(t, seen, 90-4-19-15) // markers, and what producers 1 and 2 wrote
+		s, err := w.l.ReadWith(0, log.ReadOptions{Isolation: log.ReadCommitted, MaxBytes: 100})
+		require.NoError(t, err)
+		require.Equal(t, aborted[:1], s.Aborted(), "its marker is in a later segment")
+		require.NoError(t, s.Close())
+
+		w.kill()
+		for _, name := range w.names() {
+			if len(name) > 20 && (name[20:] == ".txnindex" || name[20:] == ".snapshot") {
+				require.NoError(t, w.fs.Remove(w.dir+"/"+name))
+			}
+		}
+		w.o.Resume = &log.Resume{}
+		w.open()
+		all, err = w.l.Aborted(0, 100)
+		require.NoError(t, err)
+		require.Equal(t, aborted, all)
+		w.l.SetHighWatermark(90)
+		require.Equal(t, seen, w.values(0, log.ReadCommitted))
+	})
+}
+
+// G95, G43, L-32: the last stable offset stays at an open transaction, and at one whose marker is not below
+// the high watermark.
+func TestG95StableOffset(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Replicated = true
+		w.open()
+		w.fill("a", "b")
+		w.append(produced(t, 1, 0, 0, true, 2)) // 2, 3
+		w.fill("c")                             // 4
+		w.l.SetHighWatermark(5)
+		require.EqualValues(t, 2, w.l.StableOffset())
+		require.Len(t, w.values(0, log.ReadCommitted), 2)
+		w.end(1, 0, true) // 5
+		require.EqualValues(t, 2, w.l.StableOffset(), "the marker is not replicated")
+		w.l.SetHighWatermark(6)
+		require.EqualValues(t, 6, w.l.StableOffset())
+		require.Len(t, w.values(0, log.ReadCommitted), 5)
+		w.append(produced(t, 1, 0, 2, true, 1)) // 6
+		w.l.SetHighWatermark(7)
+		_, err := w.l.Truncate(5)
+		require.NoError(t, err)
+		require.EqualValues(t, 5, w.l.HighWatermark())
+		require.EqualValues(t, 2, w.l.StableOffset(), "the transaction is open again")
+		w.l.SetHighWatermark(1)
+		require.EqualValues(t, 1, w.l.StableOffset())
+	})
+}
+
+// G98 testZombieCoordinatorFenced, and markers of an old producer epoch.
+func TestG98Fencing(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		end := func(epoch int16, coordinator int32, version log.TxnVersion) error {
+			_, err := w.l.AppendWith(marker(t, 1, epoch, true, coordinator), log.AppendOptions{Origin: log.FromCoordinator, TxnVersion: version})
+			return err
+		}
+		w.append(produced(t, 1, 3, 0, true, 1))
+		require.NoError(t, end(3, 2, log.TxnV1))
+		require.NoError(t, end(3, 2, log.TxnV1), "the same once more")
+		require.ErrorIs(t, end(3, 1, log.TxnV1), log.ErrCoordinatorFenced)
+		require.ErrorIs(t, end(2, 2, log.TxnV1), log.ErrFenced)
+		w.append(produced(t, 1, 3, 1, true, 1))
+		require.ErrorIs(t, end(3, 2, log.TxnV2), log.ErrFenced, "the marker raises the epoch")
+		require.NoError(t, end(4, 2, log.TxnV2))
+		require.NoError(t, end(4, 2, log.TxnV2), "a retry")
+		_, err := w.l.Append(produced(t, 1, 3, 2, true, 1))
+		require.ErrorIs(t, err, log.ErrFenced)
+		w.close()
+		w.open()
+		require.ErrorIs(t, end(4, 1, log.TxnV1), log.ErrCoordinatorFenced, "also after a reload")
+	})
+}
+
+// G99: with VerifyTransactions the first batch of a transaction needs a Guard.
+func TestG99Verification(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.VerifyTransactions = true
+		w.open()
+		_, err := w.l.Append(produced(t, 1, 0, 0, true, 1))
+		require.ErrorIs(t, err, log.ErrInvalidTxnState)
+		g, err := w.l.StartVerification(1, 0, 0, false)
+		require.NoError(t, err)
+		require.NotZero(t, g)
+		again, err := w.l.StartVerification(1, 0, 0, false)
+		require.NoError(t, err)
+		require.Equal(t, g, again)
+		_, err = w.l.AppendWith(produced(t, 1, 0, 0, true, 1), log.AppendOptions{Guard: g + 1})
+		require.ErrorIs(t, err, log.ErrInvalidTxnState)
+		_, err = w.l.AppendWith(produced(t, 1, 0, 0, true, 1), log.AppendOptions{Guard: g})
+		require.NoError(t, err)
+		g, err = w.l.StartVerification(1, 0, 1, false)
+		require.NoError(t, err)
+		require.Zero(t, g, "a transaction is open")
+		w.append(produced(t, 1, 0, 1, true, 1))
+	})
+}
+
+// I23: a transaction that is open too long is late.
+func TestLateTransaction(t *testing.T) {
+	w := newWorld(t, backends[0])
+	w.o.TxnTimeout = time.Minute
+	w.open()
+	w.append(produced(t, 1, 0, 0, true, 1))
+	w.clock.Advance(6 * time.Minute)
+	assert.False(t, w.l.State().LateTxn)
+	w.clock.Advance(time.Millisecond)
+	assert.True(t, w.l.State().LateTxn)
+	w.end(1, 0, false)
+	assert.False(t, w.l.State().LateTxn)
+}
