@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"github.com/edsrzf/mmap-go"
+
+	"github.com/stratalog/strata/fsio/internal/gate"
 )
 
 // pageSize is the unit in which the system maps, faults and flushes.
@@ -132,7 +134,7 @@ func (m *osMap) Flush(off, n int64) error {
 //
 // It unmaps first, since Windows resizes no mapped file.
 func (m *osMap) Resize(size int64) error {
-	if !lockMap(&m.mu) {
+	if !gate.Lock(&m.mu) {
 		return m.fail("resize", ErrMapBusy)
 	}
 	defer m.mu.Unlock()
@@ -166,7 +168,7 @@ func (m *osMap) resize(size int64) error {
 
 // Close is Map's.
 func (m *osMap) Close() error {
-	if !lockMap(&m.mu) {
+	if !gate.Lock(&m.mu) {
 		return m.fail("unmap", ErrMapBusy)
 	}
 	defer m.mu.Unlock()

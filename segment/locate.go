@@ -92,18 +92,12 @@ func (w *walker) leads(e index.Entry, b Batch, offset int64) bool {
 	case b.BaseOffset != codec.NoOffset:
 		return b.BaseOffset <= offset
 	}
-	low, ok := w.lowest(b)
-	return ok && low <= offset
-}
-
-// lowest is the offset of the first record of b, a wrapper, whose header tells the last one only.
-func (w *walker) lowest(b Batch) (offset int64, ok bool) {
 	p, err := w.bytes(b)
 	if err != nil {
-		return 0, false
+		return false
 	}
 	for r, err := range w.seg.parts.Codec.Records(p) {
-		return r.Offset, err == nil
+		return err == nil && r.Offset <= offset
 	}
-	return 0, false
+	return false
 }

@@ -15,7 +15,7 @@ func pathError(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: cause(err)}
 }
 
-// cause is err without what package os wraps around an error.
+// cause is err without what package os, or a join of it alone, wraps around an error.
 func cause(err error) error {
 	for {
 		var inner error
@@ -26,6 +26,10 @@ func cause(err error) error {
 			inner = e.Err
 		case *os.SyscallError:
 			inner = e.Err
+		case interface{ Unwrap() []error }:
+			if errs := e.Unwrap(); len(errs) == 1 {
+				inner = errs[0]
+			}
 		}
 		if inner == nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/fsio/internal/gate"
 )
 
 // mapping is a Map: a length, and the right to look at a file's windows.
@@ -200,7 +201,9 @@ func (m *mapping) Flush(off, n int64) error {
 
 // Resize is fsio.Map's.
 func (m *mapping) Resize(size int64) error {
-	m.gate.Lock()
+	if !gate.Lock(&m.gate) {
+		return pathError("resize", m.file.name, fsio.ErrMapBusy)
+	}
 	defer m.gate.Unlock()
 	return pathError("resize", m.file.name, m.resize(size))
 }
@@ -234,7 +237,9 @@ func (m *mapping) resize(size int64) error {
 
 // Close is fsio.Map's.
 func (m *mapping) Close() error {
-	m.gate.Lock()
+	if !gate.Lock(&m.gate) {
+		return pathError("unmap", m.file.name, fsio.ErrMapBusy)
+	}
 	defer m.gate.Unlock()
 	if m.closed {
 		return nil

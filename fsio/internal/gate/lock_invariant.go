@@ -1,15 +1,15 @@
 //go:build invariant
 
-package fsio
+package gate
 
 import (
 	"sync"
 	"time"
 )
 
-// lockMap waits a second for the Views of a Map to end, and reports whether they did. One that takes longer
-// is most likely waiting for its own caller.
-func lockMap(mu *sync.RWMutex) bool {
+// Lock waits a second for the Views of a Map to end, who hold mu for reading, and reports whether they did.
+// One that takes longer is most likely waiting for its own caller.
+func Lock(mu *sync.RWMutex) bool {
 	for range 1000 {
 		if mu.TryLock() {
 			return true
