@@ -6,11 +6,18 @@
 // A file has one JSON object a line. The name of each line that fails is printed, and at the end a line of
 // results; the exit status is 1 if any failed. A line that an older version answers otherwise than the newest,
 // whose rules are ours, is counted as superseded.
+//
+// For the other direction, it makes logs of batches of every format, by a seed, and compares what a Kafka read
+// from such a log with what the codec reads:
+//
+//	go run ./internal/cmd/vectors -make DIR [-seed N]
+//	go run ./internal/cmd/vectors -log FILE.log RECORDS.jsonl
 package main
 
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -21,23 +28,47 @@ func main() {
 }
 
 // run is the command, and returns its exit status.
-func run(files []string, out, errs io.Writer) int {
-	if len(files) == 0 {
-		fmt.Fprintln(errs, "vectors: name at least one file of vectors")
+func run(args []string, out, errs io.Writer) int {
+	flags := flag.NewFlagSet("vectors", flag.ContinueOnError)
+	flags.SetOutput(errs)
+	dir := flags.String("make", "", "make logs of batches of every format in this `directory`")
+	seed := flags.Uint64("seed", 1, "what the logs are made from")
+	log := flags.String("log", "", "compare this `file` with what Kafka read from it")
+	if flags.Parse(args) != nil {
 		return 2
 	}
-	var total tally
-	for _, name := range files {
-		if err := total.file(name, out); err != nil {
-			fmt.Fprintf(errs, "vectors: %v\n", err)
-			return 2
-		}
+	var failed bool
+	var err error
+	switch files := flags.Args(); {
+	case *dir != "" && len(files) == 0:
+		err = makeLogs(*dir, *seed, out)
+	case *log != "" && len(files) == 1:
+		failed, err = compareLog(*log, files[0], out)
+	case *dir == "" && *log == "" && len(files) > 0:
+		failed, err = checkAll(files, out)
+	default:
+		err = fmt.Errorf("name at least one file of vectors, or -make DIR, or -log FILE and one file of records")
 	}
-	fmt.Fprintln(out, total)
-	if total.failed() > 0 {
+	switch {
+	case err != nil:
+		fmt.Fprintf(errs, "vectors: %v\n", err)
+		return 2
+	case failed:
 		return 1
 	}
 	return 0
+}
+
+// checkAll checks the vectors in files.
+func checkAll(files []string, out io.Writer) (failed bool, err error) {
+	var total tally
+	for _, name := range files {
+		if err := total.file(name, out); err != nil {
+			return false, err
+		}
+	}
+	fmt.Fprintln(out, total)
+	return total.failed() > 0, nil
 }
 
 // tally counts.
