@@ -36,7 +36,7 @@ func verifyBatch(h *Header, batch []byte) error {
 
 func verifyChecksum(h *Header, batch []byte) error {
 	if crc := crc32.Checksum(batch[attributesAt:], castagnoli); crc != h.CRC {
-		return fmt.Errorf("checksum %08x, stored %08x: %w", crc, h.CRC, ErrCorrupt)
+		return fmt.Errorf("checksum %08x, stored %08x: %w", crc, h.CRC, ErrChecksum)
 	}
 	return nil
 }

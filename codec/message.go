@@ -80,7 +80,7 @@ func verifyMessage(h *Header, message []byte) error {
 
 func verifyMessageChecksum(h *Header, message []byte) error {
 	if crc := crc32.ChecksumIEEE(message[magicAt:]); crc != h.CRC {
-		return fmt.Errorf("checksum %08x, stored %08x: %w", crc, h.CRC, ErrCorrupt)
+		return fmt.Errorf("checksum %08x, stored %08x: %w", crc, h.CRC, ErrChecksum)
 	}
 	return nil
 }

@@ -93,6 +93,10 @@ func TestHandlesAreBounded(t *testing.T) {
 
 		active := open(10*n, false)
 		assert.Positive(t, h.Stats().Pinned)
+		for i := range int64(n) {
+			put(t, active, batch(t, 10*n+i, 1, 5))
+			read(all[i])
+		}
 		for _, s := range append(all, active) {
 			require.NoError(t, s.Close())
 		}

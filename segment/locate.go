@@ -92,12 +92,18 @@ func (w *walker) leads(e index.Entry, b Batch, offset int64) bool {
 	case b.BaseOffset != codec.NoOffset:
 		return b.BaseOffset <= offset
 	}
+	low, ok := w.lowest(b)
+	return ok && low <= offset
+}
+
+// lowest is the offset of the first record of b, a wrapper, whose header tells the last one only.
+func (w *walker) lowest(b Batch) (offset int64, ok bool) {
 	p, err := w.bytes(b)
 	if err != nil {
-		return false
+		return 0, false
 	}
 	for r, err := range w.seg.parts.Codec.Records(p) {
-		return err == nil && r.Offset <= offset
+		return r.Offset, err == nil
 	}
-	return false
+	return 0, false
 }

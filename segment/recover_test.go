@@ -74,6 +74,7 @@ func TestRecoverCuts(t *testing.T) { // F18
 			{"zeros", 0, func(pos []int64) { w.resize(t, logFile, pos[10]+5000) }, 10, true, codec.ErrCorrupt},
 			{"flipped bit", 0, func(pos []int64) { w.change(t, logFile, pos[6]+70, 0xff) }, 6, true, codec.ErrCorrupt},
 			{"flipped bit at the recovery point", 12, func(pos []int64) { w.change(t, logFile, pos[6]+70, 0xff) }, 6, true, codec.ErrCorrupt},
+			{"flipped bit around the recovery point", 13, func(pos []int64) { w.change(t, logFile, pos[6]+70, 0xff) }, 6, true, codec.ErrCorrupt},
 			{"offset back", 0, func(pos []int64) { w.change(t, logFile, pos[6]+7, 3) }, 6, true, segment.ErrOffsets},
 			{"offset ahead", 0, func(pos []int64) { w.change(t, logFile, pos[6]+7, 14) }, 6, true, segment.ErrOffsets},
 			{"offset out of bounds", 0, func(pos []int64) { w.change(t, logFile, pos[6], 1) }, 6, true, segment.ErrOffsets},
@@ -196,23 +197,31 @@ func TestRecoverDiskError(t *testing.T) {
 	failing = false
 	assert.Equal(t, before, w.contents(t, logFile))
 
-	// Bad bytes that are good when they are read once more are good.
-	reads := 0
-	w.fs = fsio.Intercept(inner, func(op *fsio.Op, do func() error) error {
-		err := do()
-		if op.Kind == fsio.OpReadAt && op.Path == logFile && op.Off == 0 {
-			if reads++; reads == 1 {
-				op.Data[int(pos[3])+70] ^= 1
+}
+
+// TestRecoverReadsTwice: bad bytes that are good when they are read once more are good.
+func TestRecoverReadsTwice(t *testing.T) {
+	for _, at := range []int64{70, 16} { // in the records, in the header
+		inner := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+		pos := inner.filled(t, 10)
+		reads := 0
+		w := inner
+		w.fs = fsio.Intercept(inner.fs, func(op *fsio.Op, do func() error) error {
+			err := do()
+			if place := pos[3] + at - op.Off; op.Kind == fsio.OpReadAt && op.Path == logFile && place >= 0 {
+				if reads++; reads == 1 {
+					op.Data[place] ^= 0x40
+				}
 			}
-		}
-		return err
-	})
-	w.change(t, logFile, pos[6]+70, before[pos[5]+70])
-	s2 := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
-	got, err := s2.Recover(context.Background(), segment.RecoverOptions{})
-	require.NoError(t, err)
-	assert.GreaterOrEqual(t, got.Batches, 6)
-	assert.Positive(t, reads)
+			return err
+		})
+		s := w.open(t, 0, segment.Options{Sealed: true, IndexIntervalBytes: 200})
+		got, err := s.Recover(context.Background(), segment.RecoverOptions{})
+		require.NoError(t, err)
+		assert.Equal(t, 10, got.Batches)
+		assert.Zero(t, got.CutBytes)
+		assert.Greater(t, reads, 1)
+	}
 }
 
 func TestRecoverEndsEarly(t *testing.T) {
@@ -277,6 +286,8 @@ func TestDamagedIndexes(t *testing.T) {
 			{"position past the end", func(string) { w.change(t, indexFile, 9*8-4, 0x7f) }, true},
 			{"none", func(string) { require.NoError(t, w.fs.Remove(indexFile)) }, true},
 			{"empty", func(file string) { w.resize(t, file, 0) }, false},
+			{"time of a later batch", func(string) { w.change(t, timeIndexFile, 2*12+8, goodTimes[3*12+8:4*12]...) }, false},
+			{"position of a later batch", func(string) { w.change(t, indexFile, 3*8+4, goodIndex[4*8+4:5*8]...) }, false},
 			{"position a byte off", func(string) { w.change(t, indexFile, 39, goodIndex[39]+1) }, false},
 		} {
 			for _, sealed := range []bool{false, true} {

@@ -276,3 +276,16 @@ func TestSliceKeepsFiles(t *testing.T) {
 		assert.True(t, errors.Is(err, fs.ErrNotExist))
 	})
 }
+
+// TestLeftovers: indexes without a log are those of an older segment, which a crash brought back (L-05).
+func TestLeftovers(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		w.filled(t, 20)
+		require.NoError(t, w.fs.Remove(logFile))
+		s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
+		require.NoError(t, s.IndexErr())
+		offsetBytes, timeBytes := s.IndexBytes()
+		assert.Equal(t, []int64{0, 0}, []int64{offsetBytes, timeBytes})
+		put(t, s, batch(t, 0, 1, 10))
+	})
+}

@@ -80,6 +80,10 @@ func TestSumGoes(t *testing.T) {
 		_, err := s.Recover(context.Background(), segment.RecoverOptions{})
 		require.NoError(t, err)
 		require.NotEmpty(t, w.contents(t, sumFile))
+		require.NoError(t, s.Close())
+		s = w.open(t, 0, segment.Options{Sealed: true, Sums: true, IndexIntervalBytes: -1})
+		require.NoError(t, s.Reindex(context.Background())) // other entries
+		assert.Empty(t, verify(t, s))
 		_, err = s.Truncate(18)
 		require.NoError(t, err)
 		_, err = w.fs.Stat(sumFile)

@@ -82,8 +82,9 @@ func TestVerifyIndexes(t *testing.T) {
 	w.filled(t, 20)
 	for _, file := range []string{indexFile, timeIndexFile} {
 		good := w.contents(t, file)
-		for at := range good {
-			w.change(t, file, int64(at), good[at]^0x40)
+		for i := range 2 * len(good) {
+			at, mask := i/2, []byte{0x40, 4}[i%2]
+			w.change(t, file, int64(at), good[at]^mask)
 			s := w.open(t, 0, segment.Options{ReadOnly: true})
 			damages := verify(t, s)
 			require.NotEmpty(t, damages, "byte %d of %s", at, file)

@@ -1,5 +1,3 @@
-// Package names holds the rules for names and flags that every filesystem of fsio shares, so that all of
-// them refuse the same.
 package names
 
 import (
