@@ -65,72 +65,77 @@ func TestRecoverCuts(t *testing.T) { // F18
 			from   int64
 			damage func(pos []int64)
 			kept   int // batches
-			cut    bool
 			cause  error
 		}{
-			{"whole", 0, func([]int64) {}, 10, false, nil},
-			{"torn tail", 0, func(pos []int64) { w.resize(t, logFile, pos[10]-1) }, 9, true, codec.ErrShort},
-			{"torn header", 0, func(pos []int64) { w.resize(t, logFile, pos[9]+11) }, 9, true, codec.ErrShort},
-			{"zeros", 0, func(pos []int64) { w.resize(t, logFile, pos[10]+5000) }, 10, true, codec.ErrCorrupt},
-			{"flipped bit", 0, func(pos []int64) { w.change(t, logFile, pos[6]+70, 0xff) }, 6, true, codec.ErrCorrupt},
-			{"flipped bit at the recovery point", 12, func(pos []int64) { w.change(t, logFile, pos[6]+70, 0xff) }, 6, true, codec.ErrCorrupt},
-			{"flipped bit around the recovery point", 13, func(pos []int64) { w.change(t, logFile, pos[6]+70, 0xff) }, 6, true, codec.ErrCorrupt},
-			{"offset back", 0, func(pos []int64) { w.change(t, logFile, pos[6]+7, 3) }, 6, true, segment.ErrOffsets},
-			{"offset ahead", 0, func(pos []int64) { w.change(t, logFile, pos[6]+7, 14) }, 6, true, segment.ErrOffsets},
-			{"offset out of bounds", 0, func(pos []int64) { w.change(t, logFile, pos[6], 1) }, 6, true, segment.ErrOffsets},
+			{"whole", 0, func([]int64) {}, 10, nil},
+			{"torn tail", 0, func(pos []int64) { w.resize(t, logFile, pos[10]-1) }, 9, codec.ErrShort},
+			{"torn header", 0, func(pos []int64) { w.resize(t, logFile, pos[9]+11) }, 9, codec.ErrShort},
+			{"zeros", 0, func(pos []int64) { w.resize(t, logFile, pos[10]+5000) }, 10, codec.ErrCorrupt},
+			{"flipped bit", 0, func(pos []int64) { w.change(t, logFile, pos[6]+70, 0xff) }, 6, codec.ErrCorrupt},
+			{"flipped bit at the recovery point", 12, func(pos []int64) { w.change(t, logFile, pos[6]+70, 0xff) }, 6, codec.ErrCorrupt},
+			{"flipped bit around the recovery point", 13, func(pos []int64) { w.change(t, logFile, pos[6]+70, 0xff) }, 6, codec.ErrCorrupt},
+			{"offset back", 0, func(pos []int64) { w.change(t, logFile, pos[6]+7, 3) }, 6, segment.ErrOffsets},
+			{"offset ahead", 0, func(pos []int64) { w.change(t, logFile, pos[6]+7, 14) }, 6, segment.ErrOffsets},
+			{"offset out of bounds", 0, func(pos []int64) { w.change(t, logFile, pos[6], 1) }, 6, segment.ErrOffsets},
 		} {
 			t.Run(row.name, func(t *testing.T) {
 				pos := w.filled(t, 10)
 				row.damage(pos)
-				info, err := w.fs.Stat(logFile)
-				require.NoError(t, err)
-				s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
-				seen := 0
-				kept := ""
-				got, err := s.Recover(context.Background(), segment.RecoverOptions{
-					From: row.from,
-					Seen: func(b segment.Batch, bytes []byte) error {
-						assert.Equal(t, pos[seen], b.Pos)
-						assert.Len(t, bytes, b.Size)
-						seen++
-						return nil
-					},
-					Keep: func(path string, at int64, cut io.Reader) error {
-						b, err := io.ReadAll(cut)
-						kept = fmt.Sprintf("%s %d %d", path, at, len(b))
-						return err
-					},
-					Damaged: func(d segment.Damage) { t.Errorf("Damaged(%+v)", d) },
-				})
-				require.NoError(t, err)
-				cause := got.Cause
-				got.Cause = nil
-				want := segment.Recovery{
-					NextOffset: int64(2 * row.kept), Batches: row.kept,
-					KeptBytes: pos[row.kept], CutBytes: info.Size() - pos[row.kept],
-				}
-				assert.Equal(t, want, got)
-				assert.ErrorIs(t, cause, row.cause)
-				assert.Equal(t, row.kept, seen)
-				if row.cut {
-					at, ok := errors.AsType[*fsio.PosError](cause)
-					require.True(t, ok)
-					assert.Equal(t, pos[row.kept], at.Pos)
-					assert.Equal(t, fmt.Sprintf("%s %d %d", logFile, pos[row.kept], want.CutBytes), kept)
-				}
-				again, err := s.Recover(context.Background(), segment.RecoverOptions{From: row.from})
-				require.NoError(t, err)
-				want.CutBytes = 0
-				assert.Equal(t, want, again)
-
-				put(t, s, batch(t, want.NextOffset, 2, 20))
-				next, err := s.NextOffset()
-				require.NoError(t, err)
-				assert.Equal(t, want.NextOffset+2, next)
-				require.NoError(t, s.Remove())
+				recoverCut(t, w, pos, row.from, row.kept, row.cause)
 			})
 		}
 	})
+}
+
+// recoverCut recovers the segment at 0 from an offset on, and sees that it keeps so many batches, tells why
+// it cuts the others, and can be appended to.
+func recoverCut(t *testing.T, w world, pos []int64, from int64, batches int, why error) {
+	t.Helper()
+	info, err := w.fs.Stat(logFile)
+	require.NoError(t, err)
+	s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
+	seen, kept := 0, ""
+	got, err := s.Recover(context.Background(), segment.RecoverOptions{
+		From: from,
+		Seen: func(b segment.Batch, bytes []byte) error {
+			assert.Equal(t, pos[seen], b.Pos)
+			assert.Len(t, bytes, b.Size)
+			seen++
+			return nil
+		},
+		Keep: func(path string, at int64, cut io.Reader) error {
+			b, err := io.ReadAll(cut)
+			kept = fmt.Sprintf("%s %d %d", path, at, len(b))
+			return err
+		},
+		Damaged: func(d segment.Damage) { t.Errorf("Damaged(%+v)", d) },
+	})
+	require.NoError(t, err)
+	cause := got.Cause
+	got.Cause = nil
+	want := segment.Recovery{
+		NextOffset: int64(2 * batches), Batches: batches,
+		KeptBytes: pos[batches], CutBytes: info.Size() - pos[batches],
+	}
+	assert.Equal(t, want, got)
+	assert.ErrorIs(t, cause, why)
+	assert.Equal(t, batches, seen)
+	if want.CutBytes > 0 {
+		at, ok := errors.AsType[*fsio.PosError](cause)
+		require.True(t, ok)
+		assert.Equal(t, pos[batches], at.Pos)
+		assert.Equal(t, fmt.Sprintf("%s %d %d", logFile, pos[batches], want.CutBytes), kept)
+	}
+	again, err := s.Recover(context.Background(), segment.RecoverOptions{From: from})
+	require.NoError(t, err)
+	want.CutBytes = 0
+	assert.Equal(t, want, again)
+
+	put(t, s, batch(t, want.NextOffset, 2, 20))
+	next, err := s.NextOffset()
+	require.NoError(t, err)
+	assert.Equal(t, want.NextOffset+2, next)
+	require.NoError(t, s.Remove())
 }
 
 func TestRecoverKeepsWhatWasSynced(t *testing.T) {

@@ -15,17 +15,7 @@ import (
 	"github.com/stratalog/strata/index"
 )
 
-// A .sum file, big-endian:
-//
-//	 0  8 bytes "strataSM"
-//	 8  int32   version 0
-//	12  uint32  CRC-32C of all that follows
-//	16  of .log, .index, .timeindex and .txnindex each:
-//	    int64   size in bytes, −1 where there is no such file
-//	    uint32  CRC-32C of each piece of 64 KiB; the last may be shorter
-//
-// It is written when the segment is sealed and goes before anything is changed. One that is damaged counts as
-// none: a crash may have left it so.
+// The .sum file; the package's comment shows it.
 const (
 	sumMagic      = "strataSM"
 	sumVersion    = 0
