@@ -50,7 +50,7 @@ func verifyFields(h *Header) error {
 	payload := int64(h.Size - batchHeaderBytes)
 	delta := h.LastOffset - h.BaseOffset // true also where the sum ran over
 	switch {
-	case h.BaseOffset < 0 || delta < 0 || h.LastOffset < h.BaseOffset:
+	case h.BaseOffset < 0 || h.LastOffset < h.BaseOffset:
 		return fmt.Errorf("offsets %d to %d: %w", h.BaseOffset, h.LastOffset, errContradiction)
 	case h.Count < 0 || int64(h.Count) > delta+1:
 		return fmt.Errorf("%d records in %d offsets: %w", h.Count, delta+1, errContradiction)
