@@ -1,7 +1,6 @@
 package segment_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -81,7 +80,7 @@ func BenchmarkRecover(b *testing.B) {
 			b.SetBytes(s.Size())
 			b.ReportAllocs()
 			for b.Loop() {
-				_, err := s.Recover(context.Background(), segment.RecoverOptions{})
+				_, err := s.Recover(b.Context(), segment.RecoverOptions{})
 				require.NoError(b, err)
 			}
 		})

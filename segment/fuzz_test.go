@@ -2,7 +2,6 @@ package segment_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"testing"
 
@@ -33,18 +32,18 @@ func FuzzRecover(f *testing.F) {
 		require.NoError(t, w.fs.MkdirAll("p-0", 0o755))
 		w.create(t, logFile, content)
 		s := w.open(t, 0, segment.Options{IndexIntervalBytes: -1})
-		got, err := s.Recover(context.Background(), segment.RecoverOptions{})
+		got, err := s.Recover(t.Context(), segment.RecoverOptions{})
 		require.NoError(t, err)
 		kept, batches, next := validPrefix(content)
 		require.Equal(t, kept, got.KeptBytes)
 		require.Equal(t, batches, got.Batches)
 		require.Equal(t, next, got.NextOffset)
 		require.Equal(t, content[:kept], w.contents(t, logFile))
-		again, err := s.Recover(context.Background(), segment.RecoverOptions{})
+		again, err := s.Recover(t.Context(), segment.RecoverOptions{})
 		require.NoError(t, err)
 		got.CutBytes, got.Cause = 0, nil
 		require.Equal(t, got, again)
-		for d, err := range s.Verify(context.Background()) {
+		for d, err := range s.Verify(t.Context()) {
 			require.NoError(t, err)
 			require.Equal(t, logFile, d.Path, "%+v", d) // inside a batch, or an epoch
 		}
@@ -108,7 +107,7 @@ func FuzzRead(f *testing.F) {
 			require.NoError(t, codec.Kafka().Verify(b.Bytes))
 		}
 		require.NoError(t, r.Close())
-		for _, err := range s.Verify(context.Background()) {
+		for _, err := range s.Verify(t.Context()) {
 			require.NoError(t, err)
 		}
 	})

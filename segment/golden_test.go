@@ -1,7 +1,6 @@
 package segment_test
 
 import (
-	"context"
 	"io/fs"
 	"os"
 	"path"
@@ -56,6 +55,7 @@ func TestGolden(t *testing.T) {
 
 // verifyCase finds nothing wrong in the segments of a case.
 func verifyCase(t *testing.T, dir string) {
+	t.Helper()
 	fsys, err := fsio.OS(dir)
 	require.NoError(t, err)
 	defer fsys.Close()
@@ -98,6 +98,7 @@ func findAll(t *testing.T, file string, s *segment.Segment) {
 }
 
 func reindexCase(t *testing.T, dir string) {
+	t.Helper()
 	c := fixture.ReadCase(t, dir)
 	compared := 0
 	require.NoError(t, filepath.WalkDir(filepath.Join(dir, "data"), func(file string, d fs.DirEntry, err error) error {
@@ -135,6 +136,7 @@ func intervalOf(c fixture.Case, partition string) int64 {
 }
 
 func reindexOne(t *testing.T, dir string, base, interval int64) {
+	t.Helper()
 	mem := aferofs.Mem()
 	require.NoError(t, mem.MkdirAll("p-0", 0o755))
 	name := func(extension string) string { return segment.FileName(base, extension, segment.Live) }
@@ -143,7 +145,7 @@ func reindexOne(t *testing.T, dir string, base, interval int64) {
 	w := world{mem, segment.Parts{OpenIndex: index.OpenFile}}
 	w.create(t, "p-0/"+name(segment.LogExt), batches)
 	s := w.open(t, base, segment.Options{Sealed: true, IndexIntervalBytes: interval, IndexBytes: 1 << 20})
-	require.NoError(t, s.Reindex(context.Background()))
+	require.NoError(t, s.Reindex(t.Context()))
 	require.NoError(t, s.IndexErr())
 	for _, extension := range []string{segment.IndexExt, segment.TimeIndexExt} {
 		want, err := os.ReadFile(filepath.Join(dir, name(extension)))

@@ -1,7 +1,6 @@
 package segment_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -86,9 +85,9 @@ func (x *subject) run(steps int) {
 			_, err := x.s.Truncate(x.next) // active again
 			require.NoError(x.t, err, x.name)
 		case 3:
-			require.NoError(x.t, x.s.Reindex(context.Background()), x.name)
+			require.NoError(x.t, x.s.Reindex(x.t.Context()), x.name)
 		case 4:
-			got, err := x.s.Recover(context.Background(), segment.RecoverOptions{From: x.next - 5})
+			got, err := x.s.Recover(x.t.Context(), segment.RecoverOptions{From: x.next - 5})
 			require.NoError(x.t, err, x.name)
 			require.Zero(x.t, got.CutBytes, x.name)
 			require.Len(x.t, x.batches, got.Batches, x.name)
@@ -178,7 +177,7 @@ func (x *subject) check() {
 		x.checkOffset(99 + x.random.Int64N(x.next-97))
 		x.checkTime(x.random.Int64N(1000), 100+x.random.Int64N(x.next-99))
 	}
-	for d, err := range x.s.Verify(context.Background()) {
+	for d, err := range x.s.Verify(x.t.Context()) {
 		require.NoError(x.t, err, x.name)
 		require.Fail(x.t, "damage", "%s: %+v", x.name, d)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"syscall"
 	"testing"
 
@@ -42,7 +43,7 @@ func (w world) filled(t testing.TB, n int) (pos []int64) {
 // change writes bytes into a file.
 func (w world) change(t testing.TB, name string, pos int64, b ...byte) {
 	t.Helper()
-	f, err := w.fs.OpenFile(name, 2, 0) // O_RDWR
+	f, err := w.fs.OpenFile(name, os.O_RDWR, 0)
 	require.NoError(t, err)
 	_, err = f.WriteAt(b, pos)
 	require.NoError(t, err)
@@ -52,7 +53,7 @@ func (w world) change(t testing.TB, name string, pos int64, b ...byte) {
 // resize sets the size of a file.
 func (w world) resize(t testing.TB, name string, size int64) {
 	t.Helper()
-	f, err := w.fs.OpenFile(name, 2, 0)
+	f, err := w.fs.OpenFile(name, os.O_RDWR, 0)
 	require.NoError(t, err)
 	require.NoError(t, f.Truncate(size))
 	require.NoError(t, f.Close())
@@ -95,7 +96,7 @@ func recoverCut(t *testing.T, w world, pos []int64, from int64, batches int, why
 	require.NoError(t, err)
 	s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
 	seen, kept := 0, ""
-	got, err := s.Recover(context.Background(), segment.RecoverOptions{
+	got, err := s.Recover(t.Context(), segment.RecoverOptions{
 		From: from,
 		Seen: func(b segment.Batch, bytes []byte) error {
 			assert.Equal(t, pos[seen], b.Pos)
@@ -126,7 +127,7 @@ func recoverCut(t *testing.T, w world, pos []int64, from int64, batches int, why
 		assert.Equal(t, pos[batches], at.Pos)
 		assert.Equal(t, fmt.Sprintf("%s %d %d", logFile, pos[batches], want.CutBytes), kept)
 	}
-	again, err := s.Recover(context.Background(), segment.RecoverOptions{From: from})
+	again, err := s.Recover(t.Context(), segment.RecoverOptions{From: from})
 	require.NoError(t, err)
 	want.CutBytes = 0
 	assert.Equal(t, want, again)
@@ -159,7 +160,7 @@ func TestRecoverKeepsWhatWasSynced(t *testing.T) {
 				row.damage(pos)
 				s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
 				var damages []segment.Damage
-				got, err := s.Recover(context.Background(), segment.RecoverOptions{
+				got, err := s.Recover(t.Context(), segment.RecoverOptions{
 					From:    20,
 					Damaged: func(d segment.Damage) { damages = append(damages, d) },
 				})
@@ -196,7 +197,7 @@ func TestRecoverDiskError(t *testing.T) {
 	})
 	s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
 	failing = true
-	_, err := s.Recover(context.Background(), segment.RecoverOptions{})
+	_, err := s.Recover(t.Context(), segment.RecoverOptions{})
 	assert.ErrorIs(t, err, syscall.EIO)
 	assert.NotErrorIs(t, err, codec.ErrCorrupt)
 	failing = false
@@ -221,7 +222,7 @@ func TestRecoverReadsTwice(t *testing.T) {
 			return err
 		})
 		s := w.open(t, 0, segment.Options{Sealed: true, IndexIntervalBytes: 200})
-		got, err := s.Recover(context.Background(), segment.RecoverOptions{})
+		got, err := s.Recover(t.Context(), segment.RecoverOptions{})
 		require.NoError(t, err)
 		assert.Equal(t, 10, got.Batches)
 		assert.Zero(t, got.CutBytes)
@@ -235,13 +236,13 @@ func TestRecoverEndsEarly(t *testing.T) {
 	w.change(t, logFile, pos[6]+70, 0xff)
 	s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
 	sad := errors.New("sad")
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.Recover(ctx, segment.RecoverOptions{})
 	assert.ErrorIs(t, err, context.Canceled)
-	_, err = s.Recover(context.Background(), segment.RecoverOptions{Seen: func(segment.Batch, []byte) error { return sad }})
+	_, err = s.Recover(t.Context(), segment.RecoverOptions{Seen: func(segment.Batch, []byte) error { return sad }})
 	assert.ErrorIs(t, err, sad)
-	_, err = s.Recover(context.Background(), segment.RecoverOptions{Keep: func(string, int64, io.Reader) error { return sad }})
+	_, err = s.Recover(t.Context(), segment.RecoverOptions{Keep: func(string, int64, io.Reader) error { return sad }})
 	assert.ErrorIs(t, err, sad)
 	assert.Equal(t, pos[10], s.Size())
 }
@@ -254,7 +255,7 @@ func TestRecoverAborted(t *testing.T) {
 		stale := index.AbortedTxn{ProducerID: 9, FirstOffset: 1, LastOffset: 3, StableOffset: 4}
 		require.NoError(t, s.AppendAborted(stale))
 		want := index.AbortedTxn{ProducerID: 7, FirstOffset: 2, LastOffset: 5, StableOffset: 6}
-		_, err := s.Recover(context.Background(), segment.RecoverOptions{Seen: func(b segment.Batch, _ []byte) error {
+		_, err := s.Recover(t.Context(), segment.RecoverOptions{Seen: func(b segment.Batch, _ []byte) error {
 			if b.LastOffset == 5 {
 				return s.AppendAborted(want)
 			}
@@ -306,7 +307,7 @@ func TestDamagedIndexes(t *testing.T) {
 							assert.Error(t, s.IndexErr())
 						}
 						lookUpAll(t, s, 20)
-						require.NoError(t, s.Reindex(context.Background()))
+						require.NoError(t, s.Reindex(t.Context()))
 						require.NoError(t, s.IndexErr())
 						lookUpAll(t, s, 20)
 						require.NoError(t, s.Close())

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"syscall"
 	"testing"
 
@@ -146,7 +147,7 @@ func TestSetBounds(t *testing.T) { // C90
 	eachSet(t, func(t *testing.T, fsys fsio.FS, open segment.OpenFunc) {
 		_, err := open(fsys, "set", segment.SetOptions{ReadOnly: true})
 		assert.ErrorIs(t, err, fs.ErrNotExist)
-		f, err := fsys.OpenFile("large", 0x42, 0o644) // O_RDWR|O_CREATE
+		f, err := fsys.OpenFile("large", os.O_RDWR|os.O_CREATE, 0o644)
 		require.NoError(t, err)
 		defer f.Close()
 		require.NoError(t, f.Truncate(math.MaxInt32+1))

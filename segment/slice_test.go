@@ -207,7 +207,7 @@ func TestReadersBesideWriter(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w world) {
 		s := w.open(t, 0, segment.Options{IndexIntervalBytes: 100})
 		put(t, s, batch(t, 0, 2, 20))
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 2)
 		for reader := range int64(2) {
 			go func() { done <- readOn(ctx, s, reader) }()

@@ -1,7 +1,6 @@
 package segment_test
 
 import (
-	"context"
 	"io/fs"
 	"testing"
 
@@ -64,7 +63,7 @@ func TestSumOfIndexes(t *testing.T) {
 		assert.ErrorIs(t, s.IndexErr(), segment.ErrSum)
 		assert.ErrorIs(t, s.IndexErr(), index.ErrCorrupt)
 		lookUpAll(t, s, 10)
-		require.NoError(t, s.Reindex(context.Background()))
+		require.NoError(t, s.Reindex(t.Context()))
 		require.NoError(t, s.Close())
 		s = w.open(t, 0, segment.Options{Sealed: true, Sums: true, IndexIntervalBytes: 200})
 		require.NoError(t, s.IndexErr())
@@ -77,12 +76,12 @@ func TestSumGoes(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w world) {
 		w.summed(t)
 		s := w.open(t, 0, segment.Options{Sealed: true, Sums: true, IndexIntervalBytes: 200})
-		_, err := s.Recover(context.Background(), segment.RecoverOptions{})
+		_, err := s.Recover(t.Context(), segment.RecoverOptions{})
 		require.NoError(t, err)
 		require.NotEmpty(t, w.contents(t, sumFile))
 		require.NoError(t, s.Close())
 		s = w.open(t, 0, segment.Options{Sealed: true, Sums: true, IndexIntervalBytes: -1})
-		require.NoError(t, s.Reindex(context.Background())) // other entries
+		require.NoError(t, s.Reindex(t.Context())) // other entries
 		assert.Empty(t, verify(t, s))
 		_, err = s.Truncate(18)
 		require.NoError(t, err)

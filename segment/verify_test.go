@@ -1,7 +1,6 @@
 package segment_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -19,7 +18,7 @@ import (
 // verify is what Verify finds.
 func verify(t testing.TB, s *segment.Segment) (damages []segment.Damage) {
 	t.Helper()
-	for d, err := range s.Verify(context.Background()) {
+	for d, err := range s.Verify(t.Context()) {
 		require.NoError(t, err)
 		damages = append(damages, d)
 	}

@@ -230,7 +230,7 @@ func (*timeJudge) ended() error { return nil }
 
 func (j *timeJudge) damaged(int64, int64) { j.blind = true }
 
-func (j *timeJudge) wrong(e index.Entry, b Batch, before int64) error {
+func (j *timeJudge) wrong(e index.Entry, b Batch, _ int64) error {
 	switch {
 	case e.Key < j.before, e.Value == b.LastOffset && e.Key < j.max:
 		return fmt.Errorf("timestamp %d at offset %d, where %d came before", e.Key, e.Value, max(j.before, j.max))

@@ -2,6 +2,7 @@ package segment_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,7 @@ var worlds = []struct {
 }
 
 func osFS(t testing.TB) fsio.FS {
+	t.Helper()
 	fsys, err := fsio.OS(t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, fsys.Close()) })
@@ -103,7 +105,7 @@ func headers(t testing.TB, batches []byte) (hs []codec.Header) {
 // contents is the content of a file.
 func (w world) contents(t testing.TB, name string) []byte {
 	t.Helper()
-	f, err := w.fs.OpenFile(name, 0, 0)
+	f, err := w.fs.OpenFile(name, os.O_RDONLY, 0)
 	require.NoError(t, err)
 	defer f.Close()
 	size, err := f.Size()
