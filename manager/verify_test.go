@@ -224,3 +224,86 @@ func snapshotOf(t *testing.T, dir string) (lines []string) {
 	}))
 	return lines
 }
+
+// TestVerifyDirectory looks at what lies in a log directory besides its partitions.
+func TestVerifyDirectory(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		content string // "/" makes a directory
+		want    string
+	}{
+		{"lost+found", "/", "warning PARTITION_NAME lost+found -1"},
+		{"codec-none-00", "/", "warning PARTITION_NAME codec-none-00 -1"},
+		{"README", "x", "info FOREIGN_FILE README -1"},
+		{"remote-log-index-cache", "/", ""},
+		{"bootstrap.checkpoint", "", ""},
+		{"cleaner-offset-checkpoint.tmp", "x", "info LEFTOVER cleaner-offset-checkpoint.tmp -1"},
+		{"cleaner-offset-checkpoint", "x\n", "warning CHECKPOINT_INVALID cleaner-offset-checkpoint 0"},
+		{"recovery-point-offset-checkpoint", "0\n1\nt 0\n", "warning CHECKPOINT_INVALID recovery-point-offset-checkpoint 4"},
+		{"meta.properties", "version=7\n", "warning METADATA_INVALID meta.properties 0"},
+		{".kafka_cleanshutdown", "{", "warning CHECKPOINT_INVALID .kafka_cleanshutdown 0"},
+	} {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, ".kafka_cleanshutdown"), nil, 0o644))
+		if name := filepath.Join(dir, row.name); row.content == "/" {
+			require.NoError(t, os.Mkdir(name, 0o755))
+		} else {
+			require.NoError(t, os.WriteFile(name, []byte(row.content), 0o644))
+		}
+		findings, _ := verifyDir(t, dir, manager.VerifyOptions{})
+		var want []string
+		if row.want != "" {
+			want = []string{row.want}
+		}
+		assert.Equal(t, want, briefs(findings), row.name)
+	}
+}
+
+// TestVerifyIdentities compares partitions with each other.
+func TestVerifyIdentities(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, content string) {
+		t.Helper()
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
+	}
+	put(".kafka_cleanshutdown", "")
+	put("meta.properties", "version=1\nnode.id=1\ncluster.id=c\n")
+	const id = "version: 0\ntopic_id: 3vjzY2tVQbuGPVKrbnxYiw"
+	put("a-0/partition.metadata", id)
+	put("a-1/partition.metadata", id)
+	put("a-2/partition.metadata", "version: 0\ntopic_id: 4vjzY2tVQbuGPVKrbnxYiw")
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "b-0"), 0o755))
+	put("a-0.131d091d1c14421fa24f76acf770a0ed-future/partition.metadata", id)
+	put("a-0.231d091d1c14421fa24f76acf770a0ed-future/partition.metadata", id)
+	put("a-0.331d091d1c14421fa24f76acf770a0ed-delete/partition.metadata", "version: 0\ntopic_id: 5vjzY2tVQbuGPVKrbnxYiw")
+	findings, _ := verifyDir(t, dir, manager.VerifyOptions{})
+	assert.Equal(t, []string{
+		"warning DUPLICATE a-0.231d091d1c14421fa24f76acf770a0ed-future -1",
+		"info LEFTOVER a-0.331d091d1c14421fa24f76acf770a0ed-delete -1",
+		"warning METADATA_INVALID a-2/partition.metadata -1",
+		"warning METADATA_INVALID b-0/partition.metadata -1",
+	}, briefs(findings))
+	only, _ := verifyDir(t, dir, manager.VerifyOptions{Only: func(p manager.PartitionView) bool { return p.Topic == "b" }})
+	assert.Empty(t, only)
+}
+
+func TestDuplicates(t *testing.T) {
+	var views []*manager.View
+	for _, names := range [][]string{{"a-0", "b-0"}, {"a-1"}, {"a-0", "a-1", "b-0.131d091d1c14421fa24f76acf770a0ed-future"}} {
+		dir := t.TempDir()
+		for _, name := range names {
+			require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o755))
+		}
+		fsys, err := fsio.OS(dir)
+		require.NoError(t, err)
+		defer fsys.Close()
+		v, err := manager.OpenView(t.Context(), fsys)
+		require.NoError(t, err)
+		views = append(views, v)
+	}
+	assert.Equal(t, []manager.Duplicate{
+		{Partition: manager.Partition{Topic: "a", ID: 0}, Views: []int{0, 2}},
+		{Partition: manager.Partition{Topic: "a", ID: 1}, Views: []int{1, 2}},
+	}, manager.Duplicates(views...))
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"strings"
 
 	"github.com/stratalog/strata/codec"
 	"github.com/stratalog/strata/fsio"
@@ -91,6 +92,6 @@ func (v *verify) sane(at place, name string) (err error) {
 	return v.finding(log.Finding{
 		Severity: log.SeverityWarning, Code: code, File: at.show(name), Position: -1,
 		FirstOffset: codec.NoOffset, NextOffset: codec.NoOffset, SeekTo: codec.NoOffset,
-		Message: err.Error(), Repair: log.MendReindex, Err: &fsio.PosError{Op: "verify", Path: name, Err: err},
+		Message: strings.TrimPrefix(err.Error(), index.ErrCorrupt.Error()+": "), Repair: log.MendReindex, Err: &fsio.PosError{Op: "verify", Path: name, Err: err},
 	})
 }
