@@ -18,8 +18,12 @@ func TestAppendOverflow(t *testing.T) { // F1
 	eachWorld(t, func(w world) {
 		t := w.t
 		for _, row := range []struct{ base, last int64 }{
-			{0, math.MinInt32}, {0, math.MaxInt32 + 1}, {1, 0}, {100, 10},
-			{math.MaxInt32 + 1, 0}, {math.MaxInt32 + 1, math.MaxUint32 + 1},
+			{0, math.MinInt32},
+			{0, math.MaxInt32 + 1},
+			{1, 0},
+			{100, 10},
+			{math.MaxInt32 + 1, 0},
+			{math.MaxInt32 + 1, math.MaxUint32 + 1},
 		} {
 			s := w.open(t, row.base, segment.Options{})
 			b := batch(t, 0, 1, 10)
@@ -172,8 +176,15 @@ func TestFindTime(t *testing.T) { // F12
 			put(t, s, batch(t, offset, 1, 10))
 		}
 		for _, row := range []struct{ timestamp, from, want int64 }{
-			{420, 40, 42}, {421, 40, 43}, {430, 40, 43}, {431, 40, 44}, {491, 40, -1}, {401, 40, 41}, {399, 40, 40},
-			{399, 45, 45}, {-1, 40, 40},
+			{420, 40, 42},
+			{421, 40, 43},
+			{430, 40, 43},
+			{431, 40, 44},
+			{491, 40, -1},
+			{401, 40, 41},
+			{399, 40, 40},
+			{399, 45, 45},
+			{-1, 40, 40},
 		} {
 			f, ok, err := s.FindTime(row.timestamp, row.from)
 			require.NoError(t, err)

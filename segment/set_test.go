@@ -179,7 +179,7 @@ func TestSetBounds(t *testing.T) { // C90
 func failing(inner fsio.FS, n int, err, cutErr error) fsio.FS {
 	writes := 0
 	return fsio.Intercept(inner, func(op *fsio.Op, do func() error) error {
-		switch op.Kind {
+		switch op.Kind { //nolint:exhaustive // the others do not fail
 		case fsio.OpWriteAt:
 			if writes++; writes == n {
 				op.Data = op.Data[:len(op.Data)/2]
