@@ -314,3 +314,11 @@ func (w *world) first(offset int64) firstRecord {
 	}
 	return firstRecord{offset: -1}
 }
+
+// producerHeader is the header of the i-th transactional batch of two records of producer 1.
+func producerHeader(i int32) codec.Header {
+	h := codec.NewHeader(2)
+	h.ProducerID, h.ProducerEpoch, h.BaseSequence = 1, 0, 2*i
+	h.Attributes |= codec.TransactionalBit
+	return h
+}
