@@ -193,6 +193,7 @@ func TestG84Closed(t *testing.T) {
 		w.fill("a", "b")
 		s, err := l.Read(0, 1000)
 		require.NoError(t, err)
+		require.EqualValues(t, 1, l.Stats().OpenSlices)
 		w.close()
 		require.NoError(t, l.Close())
 		for name, call := range map[string]func() error{

@@ -46,12 +46,21 @@ func (l *Log) RecordsWith(ctx context.Context, from int64, o ReadOptions) iter.S
 				yield(codec.Record{}, err)
 				return
 			}
-			if !more {
+			if next <= from { // nothing but damage, up to the end of a segment
+				next = l.behindSegment(from)
+			}
+			if !more || next <= from {
 				return
 			}
 			from = next
 		}
 	}
+}
+
+// behindSegment is where the segment that offset lies in is followed by another, or the end.
+func (l *Log) behindSegment(offset int64) int64 {
+	v := l.view.Load()
+	return v.next(v.floor(offset))
 }
 
 // yieldSlice yields the records of s. It reports whether to go on behind it.

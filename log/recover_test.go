@@ -579,3 +579,35 @@ func TestCleanMarkIsCompared(t *testing.T) {
 		}
 	})
 }
+
+// A segment that ends in damage, as a clean stop that was none leaves it, does not hold a reader up.
+func TestRecordsBehindADamagedEnd(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.SegmentBytes = 300
+		w.open()
+		w.fill(numbers(9)...)
+		segments := w.l.State().Segments
+		require.Len(t, segments, 3)
+		w.close()
+		for _, s := range segments[1:] {
+			name := path.Join(w.dir, name20(s.BaseOffset)+".log")
+			write(t, w.fs, name, read(t, w.fs, name)[:s.Size-3])
+		}
+		w.o.Resume = &log.Resume{Clean: true, RecoveryPoint: 9}
+		w.open()
+		require.GreaterOrEqual(t, w.l.EndOffset(), int64(8))
+		values, damaged := 0, 0
+		for _, err := range w.l.Records(t.Context(), 0) {
+			if err == nil {
+				values++
+			} else {
+				damaged++
+			}
+			require.Less(t, damaged, 10, "a reader goes round in a circle")
+		}
+		require.Equal(t, 7, values)
+		end := w.l.EndOffset()
+		require.Equal(t, end, w.append(set(t, rec("goes on"))).BaseOffset)
+		require.Equal(t, "goes on", w.first(end).value)
+	})
+}

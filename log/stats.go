@@ -22,6 +22,7 @@ func (l *Log) Stats() Stats {
 		s.Bytes += v.sizeOf(i)
 		offset, time := seg.IndexBytes()
 		s.IndexBytes += offset + time
+		s.OpenSlices += seg.Held()
 	}
 	return s
 }
@@ -40,7 +41,7 @@ type Stats struct {
 	Syncs, SharedSyncs                      int64 // fdatasyncs made, and Sync calls that another's served
 	Rolls, Truncations, DeletedSegments     int64
 	Damages                                 int64
-	OpenSlices                              int64
+	OpenSlices                              int64 // of segments that are part of the log
 }
 
 // counts are what Stats counts.

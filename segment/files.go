@@ -122,6 +122,15 @@ func (s *Segment) Acquire() bool {
 	}
 }
 
+// Held is the number of references that are not given back: those of slices, and of Acquire.
+func (s *Segment) Held() int64 {
+	n := s.refs.Load()
+	if !s.ended.Load() {
+		n-- // the owner's
+	}
+	return max(n, 0)
+}
+
 // Release gives a reference back.
 func (s *Segment) Release() {
 	// What fails here, when the last reader leaves, has nobody to be told: files that could not be removed
