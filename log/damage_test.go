@@ -1,0 +1,103 @@
+package log_test
+
+import (
+	"path"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stratalog/strata/log"
+)
+
+// A crash that took the end of a segment that was rolled and not synced, and left the next one, leaves no
+// hole: what is there is a prefix of what was appended.
+func TestRolledSegmentLostItsEnd(t *testing.T) {
+	for _, synced := range []bool{false, true} {
+		onEach(t, func(t *testing.T, w *world) {
+			w.o.Config.SegmentBytes = 300
+			w.open()
+			w.fill(numbers(9)...)
+			bases := w.bases()
+			require.Len(t, bases, 3)
+			if synced {
+				require.NoError(t, w.l.Sync(bases[1]))
+			}
+			sizes := w.l.State().Segments
+			w.kill()
+			lost := 1 // the segment that is one batch shorter
+			name := path.Join(w.dir, name20(bases[lost])+".log")
+			batch := sizes[lost].Size / (bases[lost+1] - bases[lost])
+			write(t, w.fs, name, read(t, w.fs, name)[:sizes[lost].Size-batch])
+			var got log.Recovery
+			w.o.Events.Recovered = func(r log.Recovery) { got = r }
+			w.open()
+			require.Equal(t, bases[2]-1, w.l.EndOffset())
+			require.Len(t, got.Dropped, 1)
+			require.Len(t, w.values(0, log.ReadToEnd), int(bases[2]-1))
+			w.fill("goes on")
+			w.kill()
+			w.open()
+			require.Equal(t, bases[2], w.l.EndOffset())
+			require.Equal(t, "goes on", w.first(bases[2]-1).value)
+		})
+	}
+}
+
+// A clean mark is believed only where the end and the size are those of the directory: what Kafka, or
+// somebody else, wrote in between is verified.
+func TestCleanMarkIsCompared(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		w.fill("a", "b")
+		w.close()
+		mark := read(t, w.fs, path.Join(w.dir, "strata.checkpoint"))
+		w.open()
+		require.True(t, w.l.RecoveryPoint() == 2)
+		w.fill("c")
+		w.close()
+		write(t, w.fs, path.Join(w.dir, "strata.checkpoint"), mark) // a crash brings the old mark back
+		flip(t, w.fs, path.Join(w.dir, name20(0)+".log"), int(int64(len(set(t, rec("a"))))*2+66))
+		w.open()
+		require.EqualValues(t, 2, w.l.EndOffset())
+		require.Len(t, w.values(0, log.ReadToEnd), 2)
+		w.close()
+		for _, broken := range [][]byte{nil, []byte("strataCP"), make([]byte, 1024)} {
+			write(t, w.fs, path.Join(w.dir, "strata.checkpoint"), broken)
+			w.open()
+			require.EqualValues(t, 2, w.l.EndOffset(), "a lost checkpoint costs time, not records")
+			w.close()
+		}
+	})
+}
+
+// A segment that ends in damage, as a clean stop that was none leaves it, does not hold a reader up.
+func TestRecordsBehindADamagedEnd(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.SegmentBytes = 300
+		w.open()
+		w.fill(numbers(9)...)
+		segments := w.l.State().Segments
+		require.Len(t, segments, 3)
+		w.close()
+		for _, s := range segments[1:] {
+			name := path.Join(w.dir, name20(s.BaseOffset)+".log")
+			write(t, w.fs, name, read(t, w.fs, name)[:s.Size-3])
+		}
+		w.o.Resume = &log.Resume{Clean: true, RecoveryPoint: 9}
+		w.open()
+		require.GreaterOrEqual(t, w.l.EndOffset(), int64(8))
+		values, damaged := 0, 0
+		for _, err := range w.l.Records(t.Context(), 0) {
+			if err == nil {
+				values++
+			} else {
+				damaged++
+			}
+			require.Less(t, damaged, 10, "a reader goes round in a circle")
+		}
+		require.Equal(t, 7, values)
+		end := w.l.EndOffset()
+		require.Equal(t, end, w.append(set(t, rec("goes on"))).BaseOffset)
+		require.Equal(t, "goes on", w.first(end).value)
+	})
+}
