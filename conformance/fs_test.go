@@ -68,9 +68,11 @@ func TestFS(t *testing.T) {
 	}{
 		{"mem", mem, nil},
 		{"os", disk, nil},
-		{"small os", smallOS, smallSkips},
+		{"small os", smallOS, nil},
 		{"afero", overOS, aferoSkips},
 		{"small", smallMem, nil},
+		{"crash", crash, nil},
+		{"small crash", smallCrash, nil},
 	} {
 		t.Run(subject.name, func(t *testing.T) { conformance.TestFS(t, subject.newFS, subject.skip) })
 		t.Run(subject.name+" intercepted", func(t *testing.T) {

@@ -50,8 +50,7 @@ func TestModel(t *testing.T) {
 		open segment.OpenFunc
 	}{{"file", segment.OpenFile}, {"mmapset", segment.OpenMmap}} {
 		t.Run(set.name, func(t *testing.T) {
-			eachWorld(t, func(w world) {
-				t := w.t
+			eachWorld(t, func(t *testing.T, w world) {
 				w.parts.OpenSet = set.open
 				for seed := range scripts {
 					s := subject{

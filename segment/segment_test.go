@@ -15,15 +15,10 @@ import (
 // The scenarios F1 … F27 are those of Kafka's LogSegmentTest.
 
 func TestAppendOverflow(t *testing.T) { // F1
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		for _, row := range []struct{ base, last int64 }{
-			{0, math.MinInt32},
-			{0, math.MaxInt32 + 1},
-			{1, 0},
-			{100, 10},
-			{math.MaxInt32 + 1, 0},
-			{math.MaxInt32 + 1, math.MaxUint32 + 1},
+			{0, math.MinInt32}, {0, math.MaxInt32 + 1}, {1, 0}, {100, 10},
+			{math.MaxInt32 + 1, 0}, {math.MaxInt32 + 1, math.MaxUint32 + 1},
 		} {
 			s := w.open(t, row.base, segment.Options{})
 			b := batch(t, 0, 1, 10)
@@ -37,8 +32,7 @@ func TestAppendOverflow(t *testing.T) { // F1
 }
 
 func TestReadEmpty(t *testing.T) { // F2
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		s := w.open(t, 40, segment.Options{})
 		r, ok, err := s.Read(40, segment.Limits{MaxBytes: 300})
 		require.NoError(t, err)
@@ -53,8 +47,7 @@ func TestReadEmpty(t *testing.T) { // F2
 }
 
 func TestRead(t *testing.T) { // F3, F4, F5
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		s := w.open(t, 40, segment.Options{})
 		put(t, s, batch(t, 50, 4, 10))
 		put(t, s, batch(t, 60, 2, 10))
@@ -86,8 +79,7 @@ func TestRead(t *testing.T) { // F3, F4, F5
 }
 
 func TestReadLimits(t *testing.T) { // F6, F7
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		s := w.open(t, 40, segment.Options{IndexIntervalBytes: -1})
 		var pos []int64
 		for offset := int64(50); offset < 80; offset++ {
@@ -125,8 +117,7 @@ func TestReadLimits(t *testing.T) { // F6, F7
 }
 
 func TestTruncateRepeatedly(t *testing.T) { // F8, F20
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		s := w.open(t, 40, segment.Options{IndexIntervalBytes: -1})
 		for offset := int64(40); offset < 70; offset++ {
 			put(t, s, batch(t, offset, 1, 10))
@@ -144,8 +135,7 @@ func TestTruncateRepeatedly(t *testing.T) { // F8, F20
 }
 
 func TestTimestampsAfterTruncate(t *testing.T) { // F10
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		size := len(batch(t, 40, 1, 10))
 		s := w.open(t, 40, segment.Options{IndexIntervalBytes: int64(2*size - 1)})
 		for offset := int64(40); offset < 70; offset++ {
@@ -169,22 +159,14 @@ func TestTimestampsAfterTruncate(t *testing.T) { // F10
 }
 
 func TestFindTime(t *testing.T) { // F12
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		s := w.open(t, 40, segment.Options{IndexIntervalBytes: 10})
 		for offset := int64(40); offset < 50; offset++ {
 			put(t, s, batch(t, offset, 1, 10))
 		}
 		for _, row := range []struct{ timestamp, from, want int64 }{
-			{420, 40, 42},
-			{421, 40, 43},
-			{430, 40, 43},
-			{431, 40, 44},
-			{491, 40, -1},
-			{401, 40, 41},
-			{399, 40, 40},
-			{399, 45, 45},
-			{-1, 40, 40},
+			{420, 40, 42}, {421, 40, 43}, {430, 40, 43}, {431, 40, 44}, {491, 40, -1}, {401, 40, 41}, {399, 40, 40},
+			{399, 45, 45}, {-1, 40, 40},
 		} {
 			f, ok, err := s.FindTime(row.timestamp, row.from)
 			require.NoError(t, err)
@@ -197,8 +179,7 @@ func TestFindTime(t *testing.T) { // F12
 }
 
 func TestRename(t *testing.T) { // F14
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		s := w.open(t, 40, segment.Options{})
 		put(t, s, batch(t, 40, 1, 10))
 		require.NoError(t, s.Rename(segment.Deleted))
@@ -217,8 +198,7 @@ func TestRename(t *testing.T) { // F14
 }
 
 func TestSealAndClose(t *testing.T) { // F25, F26
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		s := w.open(t, 7, segment.Options{})
 		put(t, s, batch(t, 7, 2, 10))
 		require.NoError(t, s.Close())
@@ -243,8 +223,7 @@ func TestSealAndClose(t *testing.T) { // F25, F26
 }
 
 func TestOpenReadOnly(t *testing.T) {
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		_, err := w.tryOpen(t, 7, segment.Options{ReadOnly: true})
 		assert.ErrorIs(t, err, fs.ErrNotExist)
 		s := w.open(t, 7, segment.Options{IndexIntervalBytes: -1})
@@ -280,8 +259,7 @@ func TestOpenReadOnly(t *testing.T) {
 }
 
 func TestSliceKeepsFiles(t *testing.T) {
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		s := w.open(t, 0, segment.Options{})
 		put(t, s, batch(t, 0, 3, 10))
 		r, ok, err := s.Read(1, segment.Limits{MaxBytes: 1 << 20})
@@ -301,8 +279,7 @@ func TestSliceKeepsFiles(t *testing.T) {
 
 // TestLeftovers: indexes without a log are those of an older segment, which a crash brought back (L-05).
 func TestLeftovers(t *testing.T) {
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		w.filled(t, 20)
 		require.NoError(t, w.fs.Remove(logFile))
 		s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})

@@ -18,8 +18,7 @@ import (
 )
 
 func TestSliceBytes(t *testing.T) {
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		s := w.open(t, 0, segment.Options{})
 		var all []byte
 		for i := range int64(5) {
@@ -30,7 +29,7 @@ func TestSliceBytes(t *testing.T) {
 		r, ok, err := s.Read(1, segment.Limits{MaxBytes: 3*size + 5})
 		require.NoError(t, err)
 		require.True(t, ok)
-		defer func() { require.NoError(t, r.Close()) }()
+		defer r.Close()
 		want := all[size : 4*size]
 		assert.EqualValues(t, len(want), r.Len())
 		assert.EqualValues(t, 1, r.Offset())
@@ -64,8 +63,7 @@ func TestSliceBytes(t *testing.T) {
 
 // TestSliceAfterTruncate: what a truncation took is not read, also when other batches are in its place.
 func TestSliceAfterTruncate(t *testing.T) {
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		s := w.open(t, 0, segment.Options{})
 		for i := range int64(6) {
 			put(t, s, batch(t, i, 1, 50))
@@ -74,8 +72,8 @@ func TestSliceAfterTruncate(t *testing.T) {
 		require.NoError(t, err)
 		high, _, err := s.Read(1, segment.Limits{MaxBytes: 1 << 20})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, low.Close()) }()
-		defer func() { require.NoError(t, high.Close()) }()
+		defer low.Close()
+		defer high.Close()
 		_, err = s.Truncate(4)
 		require.NoError(t, err)
 		for i := range int64(6) {
@@ -94,8 +92,7 @@ func TestSliceAfterTruncate(t *testing.T) {
 
 // TestSliceBehindDamage reads what is behind damage, and hears of it, wherever it begins.
 func TestSliceBehindDamage(t *testing.T) {
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		for _, row := range []struct {
 			name   string
 			damage func(pos []int64)
@@ -148,8 +145,7 @@ func TestSliceBehindDamage(t *testing.T) {
 
 // TestSliceCommitted leaves out what a transaction that was aborted has written, and control records.
 func TestSliceCommitted(t *testing.T) {
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		s := w.open(t, 0, segment.Options{})
 		txn := func(offset, producer int64) {
 			h := codec.NewHeader(2)
@@ -208,8 +204,7 @@ func TestReadersBesideWriter(t *testing.T) {
 	if testing.Short() {
 		rounds = 60
 	}
-	eachWorld(t, func(w world) {
-		t := w.t
+	eachWorld(t, func(t *testing.T, w world) {
 		s := w.open(t, 0, segment.Options{IndexIntervalBytes: 100})
 		put(t, s, batch(t, 0, 2, 20))
 		ctx, cancel := context.WithCancel(t.Context())

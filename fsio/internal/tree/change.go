@@ -9,8 +9,8 @@ import (
 	"github.com/stratalog/strata/fsio/internal/names"
 )
 
-// umask is what of a mode nobody gets who did not ask for it: the customary one.
-const umask = 0o022
+// Umask is what of a mode nobody gets who did not ask for it: the customary one.
+const Umask = 0o022
 
 // OpenFile is fsio.FS's.
 func (t *Tree) OpenFile(name string, flag int, perm fs.FileMode) (fsio.File, error) {
@@ -61,7 +61,7 @@ func (t *Tree) open(name string, flag int, perm fs.FileMode) (n *node, made bool
 
 // create makes an empty file where nothing is.
 func (t *Tree) create(at spot, perm fs.FileMode) (spot, error) {
-	n := &node{inode: t.nextInode(), mode: perm.Perm() &^ umask, mtime: t.o.Now()}
+	n := &node{inode: t.nextInode(), mode: perm.Perm() &^ Umask, mtime: t.o.Now()}
 	made := at
 	made.node = n
 	if err := t.volume.Create(made.place(), perm.Perm()); err != nil {
@@ -98,6 +98,11 @@ func (t *Tree) rename(oldname, newname string) error {
 	}
 	if to.node != nil {
 		if err := t.replaceable(from, to); err != nil {
+			return err
+		}
+	}
+	for _, s := range []spot{from, to} {
+		if err := t.busy(s); err != nil {
 			return err
 		}
 	}
@@ -155,6 +160,9 @@ func (t *Tree) remove(name string) error {
 			return syscall.ENOTEMPTY
 		}
 	}
+	if err := t.busy(at); err != nil {
+		return err
+	}
 	if err := t.volume.Remove(at.place()); err != nil {
 		return err
 	}
@@ -194,7 +202,7 @@ func (t *Tree) mkdir(dir string, perm fs.FileMode) error {
 		return nil
 	}
 	at.node = &node{
-		inode: t.nextInode(), mode: fs.ModeDir | perm.Perm()&^umask, mtime: t.o.Now(), entries: map[string]*node{},
+		inode: t.nextInode(), mode: fs.ModeDir | perm.Perm()&^Umask, mtime: t.o.Now(), entries: map[string]*node{},
 	}
 	if err := t.volume.Mkdir(at.place(), perm.Perm()); err != nil {
 		return err

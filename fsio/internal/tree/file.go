@@ -124,6 +124,9 @@ func (f *file) Truncate(size int64) error {
 	defer f.node.mu.Unlock()
 	err := f.changeable(size)
 	if err == nil {
+		err = f.node.pinned(0, &f.tree.o)
+	}
+	if err == nil {
 		err = f.node.truncate(size, &f.tree.o)
 	}
 	return pathError("truncate", f.name, err)

@@ -226,6 +226,9 @@ func (m *mapping) resize(size int64) error {
 	}
 	set := node.allocate
 	if size < node.size {
+		if err := node.pinned(1, o); err != nil {
+			return err
+		}
 		set = node.truncate
 	}
 	if err := set(size, o); err != nil {

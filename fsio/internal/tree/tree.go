@@ -30,6 +30,13 @@ type Options struct {
 
 	// MaxSizeBytes is the largest file; 0 means as large as an int64 counts, but for a page.
 	MaxSizeBytes int64
+
+	// Inodes is the highest number that the Volume has given to what it had before the Tree; 0 means 1, that
+	// of the root.
+	Inodes uint64
+
+	// Windows has what is open, or mapped, refused as Windows does.
+	Windows bool
 }
 
 // Tree is an in-memory directory tree over a Volume. It is an fsio.FS.
@@ -52,7 +59,7 @@ func New(v Volume, o Options) *Tree {
 	if o.MaxSizeBytes == 0 {
 		o.MaxSizeBytes = math.MaxInt64 - o.PageBytes
 	}
-	t := &Tree{volume: v, o: o, inode: 1}
+	t := &Tree{volume: v, o: o, inode: max(o.Inodes, 1)}
 	t.root = &node{inode: 1, mode: fs.ModeDir | 0o755, links: 1, mtime: o.Now(), origin: "."}
 	return t
 }
