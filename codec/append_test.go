@@ -180,6 +180,13 @@ func TestWithoutCompressor(t *testing.T) {
 	})
 }
 
+// TestEmptyCompressed: a batch that says that it is compressed, and has no records, has no bytes to unpack.
+func TestEmptyCompressed(t *testing.T) {
+	batch := raw(0, nil, func(b []byte) { b[attributesAt+1] = byte(codec.GZIP) })
+	require.NoError(t, codec.Kafka().Verify(batch))
+	require.Empty(t, readAll(t, batch))
+}
+
 func TestUnknownCompression(t *testing.T) {
 	c := codec.Kafka()
 	for number := codec.Compression(5); number < 8; number++ {

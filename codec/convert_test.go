@@ -129,6 +129,19 @@ func TestConvertUp(t *testing.T) {
 	require.Equal(t, readAll(t, in), readAll(t, out))
 }
 
+// TestConvertAppendTimes: messages that were appended at different times do not fit into one batch.
+func TestConvertAppendTimes(t *testing.T) {
+	var in []byte
+	for i, at := range []int64{7000, 7000, 8000} {
+		in = append(in, encode(t, header(1, func(h *codec.Header) {
+			h.BaseOffset, h.Attributes, h.MaxTimestamp = int64(i), codec.LogAppendTimeBit, at
+		}), []codec.Record{{Offset: int64(i)}})...)
+	}
+	out := convert(t, in, 2, 0)
+	require.Len(t, shallow(t, out), 2)
+	require.Equal(t, readAll(t, in), readAll(t, out))
+}
+
 func TestConvertBad(t *testing.T) {
 	good := encode(t, codec.NewHeader(2), some(0))
 	for _, row := range []struct {

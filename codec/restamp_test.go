@@ -61,6 +61,11 @@ func TestRestampChecksum(t *testing.T) {
 	require.NoError(t, c.Restamp(batch, codec.Stamp{LastOffset: 50, LeaderEpoch: 3, MaxTimestamp: 1005}))
 	require.Equal(t, sum, batch[crcAt:attributesAt])
 	require.ErrorIs(t, c.Verify(batch), codec.ErrCorrupt)
+
+	message := encode(t, codec.NewHeader(1), some(0)[:1])
+	message[len(message)-1] ^= 1
+	require.NoError(t, c.Restamp(message, codec.Stamp{LastOffset: 50, MaxTimestamp: 1000}))
+	require.ErrorIs(t, c.Verify(message), codec.ErrCorrupt)
 }
 
 func TestRestampErrors(t *testing.T) {

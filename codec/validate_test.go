@@ -164,6 +164,32 @@ func TestValidateVerified(t *testing.T) {
 	}
 }
 
+// TestValidateMarker: control records are not compressed.
+func TestValidateMarker(t *testing.T) {
+	for name, c := range validators() {
+		in, err := codec.AppendMarker(nil, header(2, func(h *codec.Header) { h.ProducerID, h.ProducerEpoch = 7, 0 }), codec.Marker{}, now)
+		require.NoError(t, err)
+		got, err := codec.Validate(c, nil, in, rules(2, func(r *codec.Rules) {
+			r.FromClient, r.Recompress, r.Compression = false, true, codec.Snappy
+		}))
+		require.NoError(t, err, name)
+		require.True(t, got.InPlace, name)
+		require.Len(t, got.Batches, 78, name)
+	}
+}
+
+// TestValidateNoTimestamps: a compressed batch that stays tells its last offset also where there is no
+// timestamp, as in Kafka; one that is not compressed tells none.
+func TestValidateNoTimestamps(t *testing.T) {
+	recs := []codec.Record{{Timestamp: -1}, {Offset: 1, Timestamp: -1}}
+	for compression, want := range map[codec.Compression]int64{codec.None: codec.NoOffset, codec.LZ4: 1234568} {
+		got, err := codec.Validate(codec.Kafka(), nil, encode(t, compressed(2, compression), recs), rules(2, nil))
+		require.NoError(t, err)
+		require.True(t, got.InPlace)
+		require.Equal(t, []int64{codec.NoTimestamp, want}, []int64{got.MaxTimestamp, got.MaxTimestampOffset})
+	}
+}
+
 // TestValidateInPlace: only offset, epoch and, with log append time, what is covered by the checksum change.
 func TestValidateInPlace(t *testing.T) {
 	in := encode(t, compressed(2, codec.LZ4), timed())

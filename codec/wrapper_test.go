@@ -165,6 +165,15 @@ func TestOtherMagicInside(t *testing.T) {
 	}
 }
 
+// TestOtherMagicAppendTime: what has magic 0 has no timestamp, whatever the wrapper says.
+func TestOtherMagicAppendTime(t *testing.T) {
+	batch := wrapper(t, 1, codec.NewGzip(0), 2, inner(t, 0, 0, 1, 2))
+	batch[17] |= byte(codec.LogAppendTimeBit)
+	for _, r := range readAll(t, sign(batch)) {
+		require.Equal(t, codec.NoTimestamp, r.Timestamp)
+	}
+}
+
 // TestValidateWrappers: what a client got wrong inside of a wrapper.
 func TestValidateWrappers(t *testing.T) {
 	for _, c := range wrapperCompressors() {
