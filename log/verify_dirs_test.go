@@ -156,6 +156,8 @@ func TestVerifyNames(t *testing.T) {
 		{name20(0) + "-000000001.checkpoint", "x", "info FOREIGN_FILE"},
 		{checkpoint.LeaderEpochs, "0\n2\n0 0\n", "warning EPOCHS_INVALID"},
 		{checkpoint.LeaderEpochs, "0\n2\n0 0\n0 3\n", "warning EPOCHS_INVALID"},
+		{checkpoint.LeaderEpochs, "0\n2\n0 0\n3 11\n", "warning EPOCHS_INVALID"},
+		{checkpoint.LeaderEpochs, "0\n2\n0 0\n3 10\n", ""}, // a leader that has appended nothing
 		{checkpoint.PartitionMetadata, "version: 0\ntopic_id: x", "warning METADATA_INVALID"},
 		{"strata.checkpoint", "x", "warning CHECKPOINT_INVALID"},
 	} {
@@ -180,6 +182,51 @@ func TestVerifyNames(t *testing.T) {
 	require.NoError(t, w.fs.MkdirAll(path.Join(w.dir, name20(8)+".log"), 0o755))
 	assert.Equal(t, []string{"warning FOREIGN_FILE 00000000000000000008.log -1", "info FOREIGN_FILE some -1"},
 		briefs(verifyAll(t, w.fs, w.dir, log.VerifyOptions{}), log.SeverityInfo))
+}
+
+// TestVerifySealed looks at damage at the end of a segment that others follow, and at what only an active one may
+// have.
+func TestVerifySealed(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		make func(w *world)
+		want log.Finding
+	}{
+		{"bytes behind the last batch", func(w *world) {
+			w.put(name20(0)+".log", append(read(w, w.fs, path.Join(w.dir, name20(0)+".log")), "garbage"...))
+		}, log.Finding{Severity: log.SeverityError, Code: log.CodeTail, FirstOffset: 3, NextOffset: 3, SeekTo: 3}},
+		{"the last batch cut off", func(w *world) {
+			b := read(w, w.fs, path.Join(w.dir, name20(0)+".log"))
+			w.put(name20(0)+".log", b[:len(b)-1])
+		}, log.Finding{Severity: log.SeverityError, Code: log.CodeTail, FirstOffset: 2, NextOffset: 3, SeekTo: 3}},
+		{"offsets of the next segment", func(w *world) {
+			b := read(w, w.fs, path.Join(w.dir, name20(0)+".log"))
+			w.put(name20(0)+".log", append(b, at(w, 3, 0, "twice")...))
+		}, log.Finding{Severity: log.SeverityError, Code: log.CodeOffsetOrder, FirstOffset: 3, NextOffset: 4, SeekTo: 3}},
+		{"a reserved index", func(w *world) {
+			w.put(name20(0)+".index", append(read(w, w.fs, path.Join(w.dir, name20(0)+".index")), make([]byte, 80)...))
+		}, log.Finding{Severity: log.SeverityWarning, Code: log.CodeIndex, FirstOffset: -1, NextOffset: -1, SeekTo: -1}},
+		{"a reserved index of the last segment, after a clean stop", func(w *world) {
+			w.put(name20(6)+".index", append(read(w, w.fs, path.Join(w.dir, name20(6)+".index")), make([]byte, 80)...))
+		}, log.Finding{Severity: log.SeverityWarning, Code: log.CodeIndex, FirstOffset: -1, NextOffset: -1, SeekTo: -1}},
+	} {
+		for _, clean := range []bool{true, false} {
+			w := rolled(t)
+			row.make(w)
+			resume := log.Resume{Clean: clean, RecoveryPoint: 10}
+			found := verifyAll(t, w.fs, w.dir, log.VerifyOptions{Resume: &resume})
+			found = slices.DeleteFunc(found, func(f log.Finding) bool { return f.Code == log.CodeUncleanStop })
+			want := row.want
+			if !clean && strings.Contains(row.name, "clean stop") {
+				want.Severity = log.SeverityInfo
+			}
+			if assert.Len(t, found, 1, row.name) {
+				f := found[0]
+				got := log.Finding{Severity: f.Severity, Code: f.Code, FirstOffset: f.FirstOffset, NextOffset: f.NextOffset, SeekTo: f.SeekTo}
+				assert.Equal(t, want, got, "%s, clean: %v", row.name, clean)
+			}
+		}
+	}
 }
 
 // TestVerifySwap reads a compaction that is complete in the place of the older segments.
