@@ -90,7 +90,7 @@ func (f *interceptFile) Map(size int64, prot Prot) (Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &interceptMap{inner: m, i: f.i, name: f.Name()}, nil
+	return &interceptMap{inner: m, file: f.inner, i: f.i, name: f.Name()}, nil
 }
 
 // CopyTo is File's.

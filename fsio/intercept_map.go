@@ -1,10 +1,14 @@
 package fsio
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 // interceptMap is a Map of an interceptFS.
 type interceptMap struct {
 	inner Map
+	file  File // inner's
 	i     Interceptor
 	name  string
 }
@@ -18,7 +22,12 @@ func (m *interceptMap) View(off, n int64, v Viewer) error {
 	seen := false
 	err := m.inner.View(off, n, ViewFunc(func(b []byte) error {
 		seen, op.Data = true, b
-		return guard(m.i, &op, func() error { return m.show(&op, v, n) })
+		return guard(m.i, &op, func() error {
+			if op.Off != off {
+				return m.showElsewhere(&op, v, n)
+			}
+			return m.show(&op, v, n)
+		})
 	}))
 	if seen {
 		return err
@@ -33,6 +42,19 @@ func (m *interceptMap) show(op *Op, v Viewer, n int64) error {
 		return shortage(op, m.name, have, n, nil, io.ErrUnexpectedEOF)
 	}
 	return v.View(op.Data[:n:n])
+}
+
+// showElsewhere hands to v the n bytes at the position to which i moved op. It reads them through the File,
+// since a View of the same Map inside another could wait for ever.
+func (m *interceptMap) showElsewhere(op *Op, v Viewer, n int64) error {
+	b := make([]byte, n)
+	switch _, err := m.file.ReadAt(b, op.Off); {
+	case errors.Is(err, io.EOF):
+		return &FaultError{Path: m.name, Off: op.Off, Size: n, Err: io.ErrUnexpectedEOF}
+	case err != nil:
+		return err
+	}
+	return v.View(b)
 }
 
 // WriteAt is Map's.

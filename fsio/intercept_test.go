@@ -323,6 +323,20 @@ func TestInterceptChangesOp(t *testing.T) {
 	require.NoError(t, second(f.CopyTo(&out, 1, 2)))
 	assert.Equal(t, "67", out.String())
 
+	change = func(*fsio.Op) {}
+	m, err := f.Map(4, fsio.ReadOnly)
+	require.NoError(t, err)
+	change = func(op *fsio.Op) { op.Off += 5 }
+	require.NoError(t, m.View(0, 3, fsio.ViewFunc(func(b []byte) error {
+		assert.Equal(t, "F67", string(b), "a View elsewhere")
+		return nil
+	})))
+	var fault *fsio.FaultError
+	change = func(op *fsio.Op) { op.Off += 8 }
+	assert.ErrorAs(t, m.View(0, 3, fsio.ViewFunc(func([]byte) error { return nil })), &fault, "past the file's end")
+	change = func(*fsio.Op) {}
+	require.NoError(t, m.Close())
+
 	change = func(op *fsio.Op) { op.Size = 4 }
 	require.NoError(t, f.Truncate(7))
 	require.NoError(t, f.Allocate(9))
