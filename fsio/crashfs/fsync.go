@@ -135,6 +135,9 @@ func (d *disk) lie() { d.log(event{what: lied}) }
 
 // fail does what e asks for to what op was to make durable, and returns what the caller gets.
 func (h *handle) fail(op *fsio.Op, e *SyncError, err error) error {
+	if e.Mode == FsyncKeep {
+		return err
+	}
 	inode, ev := h.inode, event{what: cleaned, inode: h.inode, n: everything}
 	switch {
 	case op.Kind == fsio.OpSyncDir:

@@ -102,16 +102,20 @@ func (h *handle) SyncDir(dir string) error {
 
 // intercept runs the user's interceptor.
 func (h *handle) intercept(op *fsio.Op, do func() error) error {
-	made := false
+	var made bool
+	var inner error
 	err := h.interceptor(op, func() error {
 		made = true
-		return do()
+		inner = do()
+		return inner
 	})
 	if err == nil && !made && fsio.Mutates.Has(op.Kind) {
 		h.disk.lie()
 	}
-	if e, ok := errors.AsType[*SyncError](err); ok && fsio.Syncs.Has(op.Kind) && e.Mode != FsyncKeep && !h.disk.o.bare {
-		return h.fail(op, e, err)
+	if e, ok := errors.AsType[*SyncError](err); ok && fsio.Syncs.Has(op.Kind) && !h.disk.o.bare {
+		if told, _ := errors.AsType[*SyncError](inner); told != e { // an earlier failure is told only
+			return h.fail(op, e, err)
+		}
 	}
 	return err
 }

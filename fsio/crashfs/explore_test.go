@@ -1,0 +1,257 @@
+package crashfs_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/fsio/crashfs"
+)
+
+// fine is a check that likes everything.
+func fine(testing.TB, *crashfs.FS, crashfs.History) error { return nil }
+
+// TestCrashReports: what can go wrong in an exploration is told apart.
+func TestCrashReports(t *testing.T) {
+	good := work(noBug, 6)
+	runs := 0
+	panicking := func(testing.TB, *crashfs.FS, crashfs.History) error { panic("oops") }
+	named := func(p crashfs.Policy, change func(p *crashfs.Policy)) crashfs.Config {
+		change(&p)
+		return crashfs.Config{Policies: []crashfs.Policy{p}}
+	}
+	for _, row := range []struct {
+		name     string
+		config   crashfs.Config
+		workload func(testing.TB, *crashfs.FS) error
+		check    func(testing.TB, *crashfs.FS, crashfs.History) error
+		want     []string
+	}{
+		{"an error of the workload", crashfs.Config{}, func(testing.TB, *crashfs.FS) error { return errors.New("broken") }, fine, []string{"the workload failed at step 0: broken"}},
+		{"a panic of the workload", crashfs.Config{}, func(testing.TB, *crashfs.FS) error { panic("oops") }, fine, []string{"the workload panicked at step 0: panic: oops"}},
+		{"a workload that fails its test", crashfs.Config{}, func(tb testing.TB, _ *crashfs.FS) error {
+			tb.Fatalf("not %d", 7)
+			return nil
+		}, fine, []string{"the workload failed at step 0: not 7"}},
+		{"a panic of the check", crashfs.Config{}, good, panicking, []string{"check panicked", "panic: oops", "explore_test.go", "CRASHFS_REPLAY="}},
+		{"a check that fails its test", crashfs.Config{}, good, func(tb testing.TB, _ *crashfs.FS, _ crashfs.History) error {
+			require.Equal(tb, 1, 2)
+			return nil
+		}, []string{"check failed", "Not equal", "CRASHFS_REPLAY="}},
+		{"a workload that is not deterministic", crashfs.Config{}, func(tb testing.TB, fsys *crashfs.FS) error {
+			runs++
+			return writeSynced(fsys, fmt.Sprintf("f%d", runs), nil)
+		}, func(_ testing.TB, image *crashfs.FS, _ crashfs.History) error {
+			if show(t, image) != "" {
+				return errors.New("there is a file")
+			}
+			return nil
+		}, []string{"there is a file", "cannot be replayed", `step 1 was "create f`}},
+		{"a policy without a name", named(crashfs.Strict, func(p *crashfs.Policy) { p.Name = "" }), good, fine, []string{"it has no name"}},
+		{"two policies of one name", crashfs.Config{Policies: []crashfs.Policy{crashfs.Kill, crashfs.Kill}}, good, fine, []string{`two policies are named "kill"`}},
+		{"no such mode", named(crashfs.Strict, func(p *crashfs.Policy) { p.Dir = 9 }), good, fine, []string{"no such mode"}},
+		{"NoPSOW alone", named(crashfs.Strict, func(p *crashfs.Policy) { p.NoPSOW = true }), good, fine, []string{"NoPSOW without DataTorn"}},
+		{"SplitRename of nothing", named(crashfs.Kill, func(p *crashfs.Policy) { p.SplitRename = true }), good, fine, []string{"SplitRename"}},
+		{"a depth that is none", crashfs.Config{Depth: 3}, good, fine, []string{"depth 3, want 1 or 2"}},
+		{"no journal", crashfs.Config{Options: []crashfs.Option{crashfs.WithoutJournal()}}, good, fine, []string{"WithoutJournal"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			q := &quiet{TB: t}
+			report := crashfs.CrashEverywhere(q, row.config, row.workload, row.check)
+			require.Equal(t, report.Failures > 0, report.First.Policy != "")
+			for _, want := range row.want {
+				require.Contains(t, q.text(), want)
+			}
+		})
+	}
+}
+
+// TestCrashReplayRefuses: an id that is not of this journal is an error, never another image.
+func TestCrashReplayRefuses(t *testing.T) {
+	for _, row := range []struct{ id, want string }{
+		{"kill", "want policy,step,choice,seed"},
+		{"kill,x,rand,1", "invalid syntax"},
+		{"other,1,rand,1", "no policy of that name"},
+		{"kill,100000,rand,1", "the journal has"},
+		{"kill,1,sideways:1,1", "unknown choice"},
+		{"strict,9,prefix:99,1", "choice prefix:99 of"},
+		{"strict,9,drop:-1,1", "choice drop:-1 of"},
+		{"strict,9,lost:77=0,1", "no digit 0 of unit 77"},
+		{"strict,9,lost:x,1", `choice "lost:x"`},
+		{"kill,1,rand,1/kill,999,rand,1", "the journal has"},
+	} {
+		t.Run(row.id, func(t *testing.T) {
+			t.Setenv("CRASHFS_REPLAY", row.id)
+			q := &quiet{TB: t}
+			crashfs.CrashEverywhere(q, crashfs.Config{}, work(noBug, 6), held(noBug))
+			require.Contains(t, q.text(), row.want)
+		})
+	}
+}
+
+func TestReplay(t *testing.T) {
+	fsys := crashfs.New()
+	workload := work(noBug, 10)
+	require.NoError(t, workload(t, fsys))
+	id := crashfs.CrashID{Policy: "strict", Step: fsys.Step(), Choice: "rand", Seed: 5}
+	image, h := crashfs.Replay(t, crashfs.Config{}, id, workload)
+	require.Equal(t, fsys.CrashClone(5, crashfs.Strict).Digest(), image.Digest())
+	require.Equal(t, []any{uint64(3), uint64(6), uint64(9)}, h.Acks)
+	require.Equal(t, fsys.Step(), h.Step)
+}
+
+// TestCrashIsTheSameEverywhere pins what was drawn: the same journal and id give the same image on every
+// machine.
+func TestCrashIsTheSameEverywhere(t *testing.T) {
+	fsys := crashfs.New()
+	require.NoError(t, work(noBug, 16)(t, fsys))
+	f := open(t, fsys, "s/more")
+	write(t, f, strings.Repeat("abc", 3000), 100)
+	write(t, f, strings.Repeat("xyz", 1000), 600)
+	var got []string
+	for _, p := range []crashfs.Policy{crashfs.Ext4, crashfs.Strict, crashfs.Paranoid} {
+		for seed := range uint64(3) {
+			got = append(got, fmt.Sprintf("%x", fsys.CrashClone(seed, p).Digest()))
+		}
+	}
+	text, err := os.ReadFile("testdata/drawn.txt")
+	require.NoError(t, err)
+	require.Equal(t, strings.Fields(string(text)), got)
+}
+
+// TestCrashModes explores the correct store by every combination of modes, with both sizes of sectors: it
+// is blamed by none.
+func TestCrashModes(t *testing.T) {
+	var policies []crashfs.Policy
+	for data := crashfs.DataLost; data <= crashfs.DataTorn; data++ {
+		for size := crashfs.SizeFollows; size <= crashfs.SizeGarbage; size++ {
+			for dir := crashfs.DirLost; dir <= crashfs.DirUnordered; dir++ {
+				policies = append(policies, crashfs.Policy{
+					Name: fmt.Sprintf("%d-%d-%d", data, size, dir), Data: data, Size: size, Dir: dir,
+					Systematic: true, ExhaustUpTo: 16, Random: 2,
+				})
+			}
+		}
+	}
+	all := crashfs.Strict
+	all.Name, all.FsyncFileDir, all.SyncDirInodes = "extra", true, true
+	every2nd := crashfs.Paranoid
+	every2nd.Name, every2nd.EveryNth = "every 2nd", 2
+	policies = append(policies, all, every2nd, crashfs.Ext4)
+	images := 0
+	for _, sector := range []int{512, 4096} {
+		report := crashfs.CrashEverywhere(t, crashfs.Config{
+			Policies: policies, Options: []crashfs.Option{crashfs.WithSectorSize(sector)},
+		}, work(noBug, 20), held(noBug))
+		images += report.Images
+		require.Len(t, report.PerPolicy, len(policies))
+	}
+	fmt.Printf("RESULT policies=%d images=%d failures=0\n", len(policies), images)
+}
+
+// TestCrashNoPSOW: where a torn write may spoil what lies beside it in its sector, a log that appends within
+// a sector loses what it acknowledged.
+func TestCrashNoPSOW(t *testing.T) {
+	torn := crashfs.Paranoid
+	torn.NoPSOW = true
+	q := &quiet{TB: t}
+	report := crashfs.CrashEverywhere(q, crashfs.Config{Policies: []crashfs.Policy{torn}}, work(noBug, 20), held(noBug))
+	require.Positive(t, report.Failures)
+	require.Contains(t, q.text(), "spoiled: the sector of s/0.log at")
+}
+
+// TestFailEverywhere fails every call of the correct store.
+func TestFailEverywhere(t *testing.T) {
+	kinds := fsio.Mutates | fsio.OpOpen | fsio.OpReadAt | fsio.OpMap
+	report := crashfs.FailEverywhere(t, crashfs.Config{}, kinds, nil, work(noBug, 9),
+		func(tb testing.TB, image *crashfs.FS, h crashfs.History, failed fsio.Op) error {
+			return held(noBug)(tb, image, h)
+		})
+	require.Positive(t, report.Unique)
+	fmt.Printf("RESULT failed_calls images=%d failures=%d\n", report.Unique, report.Failures)
+}
+
+// TestFailEverywhereFinds a store that goes on after a write that failed, and replays what it finds.
+func TestFailEverywhereFinds(t *testing.T) {
+	errs := []error{syscall.EIO, syscall.ENOSPC}
+	run := func(t *testing.T) (crashfs.Report, string) {
+		q := &quiet{TB: t}
+		report := crashfs.FailEverywhere(q, crashfs.Config{}, fsio.OpWriteAt, errs,
+			func(_ testing.TB, fsys *crashfs.FS) error {
+				f, err := fsys.OpenFile("f", os.O_RDWR|os.O_CREATE, 0o644)
+				if err != nil {
+					return err
+				}
+				for i := range 3 {
+					_, _ = f.WriteAt([]byte{byte('a' + i)}, int64(i))
+				}
+				err = errors.Join(f.Sync(), fsys.SyncDir("."))
+				fsys.Ack("abc")
+				return errors.Join(err, f.Close())
+			},
+			func(_ testing.TB, image *crashfs.FS, h crashfs.History, failed fsio.Op) error {
+				if failed.Kind != fsio.OpWriteAt || failed.Path != "f" {
+					return fmt.Errorf("it says that %v failed", failed)
+				}
+				if len(h.Acks) > 0 && show(t, image) != "f=abc" {
+					return fmt.Errorf("%s was acknowledged, there is %s", h.Acks[0], show(t, image))
+				}
+				return nil
+			})
+		return report, q.text()
+	}
+	report, said := run(t)
+	require.GreaterOrEqual(t, report.Failures, 12, said) // three calls, two errors, once and for ever
+	require.Contains(t, said, "where call 2, write of f, failed with \"input/output error\"")
+	lines := strings.Split(said, "\n")
+	i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "CRASHFS_REPLAY=2:once:1/") })
+	require.GreaterOrEqual(t, i, 0, said)
+	t.Setenv("CRASHFS_REPLAY", strings.TrimPrefix(lines[i], "CRASHFS_REPLAY="))
+	report, said = run(t)
+	require.Equal(t, 1, report.Failures, said)
+	require.Contains(t, said, "where call 2, write of f, failed with \"no space left on device\": abc was acknowledged, there is f=a.c")
+}
+
+// TestCrashDepth: a recovery is crashed, too.
+func TestCrashDepth(t *testing.T) {
+	config := crashfs.Config{Depth: 2, Policies: []crashfs.Policy{crashfs.Strict}}
+	report := crashfs.CrashEverywhere(t, config, work(noBug, 10), held(noBug))
+	require.Positive(t, report.Nested)
+	require.Greater(t, report.Unique, report.Nested)
+}
+
+// TestCrashParallel: the number of processors changes nothing.
+func TestCrashParallel(t *testing.T) {
+	var reports []crashfs.Report
+	for _, n := range []int{1, 4} {
+		q := &quiet{TB: t}
+		report := crashfs.CrashEverywhere(q, crashfs.Config{Parallel: n, Depth: 2}, work(swapOneSync, 20), held(swapOneSync))
+		report.Elapsed = 0
+		reports = append(reports, report)
+	}
+	require.Equal(t, reports[0], reports[1])
+}
+
+// TestCrashLong explores a long workload in full: every step, all systematic images and eight drawn ones, by
+// three policies.
+func TestCrashLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not in short mode")
+	}
+	full := func(p crashfs.Policy) crashfs.Policy {
+		p.Systematic, p.Random = true, 8
+		return p
+	}
+	report := crashfs.CrashEverywhere(t, crashfs.Config{
+		Policies: []crashfs.Policy{full(crashfs.Ext4), full(crashfs.Strict), full(crashfs.Paranoid)}, Parallel: 1,
+	}, work(noBug, 390), held(noBug))
+	require.GreaterOrEqual(t, report.Steps, 1500)
+	fmt.Printf("RESULT steps=%d images=%d unique=%d seconds=%.1f\n", report.Steps, report.Images, report.Unique, report.Elapsed.Seconds())
+}
