@@ -27,7 +27,7 @@ func (k *kafka) validateQuick(batches []byte, r *Rules) (v Validated, ok bool) {
 		return v, false
 	}
 	compression := h.Attributes.Compression()
-	if r.Recompress && r.Compression != compression && !(compression == None && h.Attributes.Control()) {
+	if r.Recompress && r.Compression != compression && (compression != None || !h.Attributes.Control()) {
 		return v, false
 	}
 	offsets := h.LastOffset - h.BaseOffset + 1

@@ -56,7 +56,7 @@ func (w *window) read() {
 		w.end += n
 		if err != nil {
 			w.done = true
-			if err != io.EOF { //nolint:errorlint // io.Reader's contract: EOF comes unwrapped
+			if err != io.EOF { // io.Reader's contract: EOF comes unwrapped
 				w.err = err
 			}
 			return

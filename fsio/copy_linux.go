@@ -56,8 +56,8 @@ func (s *sender) send(out, in int) (full bool) {
 			s.left -= int64(n)
 		}
 		switch {
-		case err == unix.EINTR: //nolint:errorlint // a bare error number
-		case err == unix.EAGAIN: //nolint:errorlint // a bare error number
+		case err == unix.EINTR: // a bare error number, as below
+		case err == unix.EAGAIN:
 			return true
 		case err != nil || n <= 0:
 			return false

@@ -51,7 +51,7 @@ func (h *handle) writeAll(p []byte, off int64) (n int, err error) {
 			n += put
 		case err == nil:
 			return n, io.ErrShortWrite
-		case err != unix.EINTR: //nolint:errorlint // a bare error number
+		case err != unix.EINTR: // a bare error number
 			return n, err
 		}
 	}

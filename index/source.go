@@ -34,7 +34,7 @@ func yieldEntries(fsys fsio.FS, name string, o Options, yield func(Entry, error)
 	if err != nil {
 		return err
 	}
-	defer file.Close() // nothing was written
+	defer func() { _ = file.Close() }() // nothing was written
 	src, partial := newSource(file, newFormat(o.Layout, o.Base))
 	for e, err := range src.entries() {
 		if err != nil {

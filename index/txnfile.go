@@ -61,7 +61,7 @@ func readTxns(fsys fsio.FS, name string, base int64) ([]AbortedTxn, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() // nothing was written
+	defer func() { _ = file.Close() }() // nothing was written
 	const pieceEntries = 1024
 	var (
 		entries []AbortedTxn

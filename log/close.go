@@ -104,7 +104,7 @@ func (l *Log) Delete(ctx context.Context) error {
 		return ErrClosed
 	}
 	if l.o.ReadOnly {
-		return readOnlyErr
+		return errOpenedReadOnly
 	}
 	l.syncer.hold()
 	defer l.syncer.release()

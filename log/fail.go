@@ -14,8 +14,8 @@ import (
 // failure is why a log is read-only.
 type failure struct{ err error }
 
-// readOnlyErr is what a log that was opened with Options.ReadOnly answers to changes.
-var readOnlyErr = fmt.Errorf("%w: opened so: %w", ErrReadOnly, fs.ErrPermission)
+// errOpenedReadOnly is what a log that was opened with Options.ReadOnly answers to changes.
+var errOpenedReadOnly = fmt.Errorf("%w: opened so: %w", ErrReadOnly, fs.ErrPermission)
 
 // Fail makes the log read-only, with cause as the reason. manager does so to all logs of a directory that
 // failed.

@@ -41,7 +41,7 @@ func (w *walker) skip() (from int64, err error) {
 		End:    w.seg.lastFitting() + 1,
 		Bytes:  w.end - from,
 	}
-	rest := io.NewSectionReader(w.window.from, from, w.end-from)
+	rest := io.NewSectionReader(w.from, from, w.end-from)
 	damage, err := codec.NewScanner(w.seg.parts.Codec, rest, expect).Next()
 	switch {
 	case errors.Is(err, io.EOF): // the set was cut meanwhile

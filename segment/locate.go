@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/stratalog/strata/codec"
-	"github.com/stratalog/strata/index"
 )
 
 // place is where an offset was looked for, and what is there.
@@ -72,7 +71,7 @@ func (s *Segment) walkTo(set MessageSet, offset, end int64) (walker, error) {
 	case err != nil && !isDamage(err):
 		w.free()
 		return walker{}, err
-	case err != nil || !w.leads(e, b, offset):
+	case err != nil || !w.leads(b, offset):
 		w.pos = 0
 	}
 	return w, nil
@@ -85,7 +84,7 @@ func (s *Segment) walkTo(set MessageSet, offset, end int64) (walker, error) {
 //   - from 2.0 on the last offset of the append that the batch began, which may lie beyond the batch;
 //   - before, the first offset of that append, of which a truncation may have left an entry whose place
 //     another batch has taken since.
-func (w *walker) leads(e index.Entry, b Batch, offset int64) bool {
+func (w *walker) leads(b Batch, offset int64) bool {
 	switch {
 	case b.LastOffset <= offset:
 		return b.LastOffset >= w.seg.base

@@ -169,16 +169,27 @@ func (a *appender) lockAbove(dir string) (unlock func() error, err error) {
 		r = &resume{}
 	}
 	a.options.Resume = (*log.Resume)(r)
-	_, lock := above.Stat(checkpoint.Lock)
-	_, meta := above.Stat(checkpoint.MetaProperties)
-	if lock != nil && meta != nil {
+	if !isLogDir(above) {
 		return above.Close, nil
 	}
 	held, err := above.Lock(checkpoint.Lock)
+	if errors.Is(err, fsio.ErrLocked) {
+		err = fmt.Errorf("%s is in use: stop the broker, or the other strata: %w", filepath.Dir(dir), err)
+	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s is in use: stop the broker, or the other strata: %w", filepath.Dir(dir), err), above.Close())
+		return nil, errors.Join(err, above.Close())
 	}
 	return func() error { return errors.Join(held.Close(), above.Close()) }, nil
+}
+
+// isLogDir reports whether the root of fsys is a log directory, which whoever writes in it locks.
+func isLogDir(fsys fsio.FS) bool {
+	for _, name := range []string{checkpoint.Lock, checkpoint.MetaProperties} {
+		if _, err := fsys.Stat(name); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // lines appends the lines of standard input.

@@ -181,11 +181,11 @@ func (d *dump) timeIndex(f *openFile) error {
 	if err != nil {
 		return fmt.Errorf("an index is checked against its log: %w", err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // nothing was written, nor below
 	offsets := &indexFile{base: x.base, layout: index.OffsetLayout}
 	offsets.entryBytes = int64(index.OffsetLayout.EntryBytes())
 	if sibling, err := f.sibling(segment.IndexExt); err == nil { // without one the log is read from its begin
-		defer sibling.Close()
+		defer func() { _ = sibling.Close() }()
 		offsets.window = window{file: sibling, end: sibling.size}
 	}
 	return d.timeEntries(x, offsets, &window{file: log, end: log.size})

@@ -194,6 +194,7 @@ func (p problem) text() string {
 		return fmt.Sprintf("offset %d is followed by %d", p.a, p.b)
 	case trailing:
 		return fmt.Sprintf("%d bytes behind the last batch", p.a)
+	default: // damage
 	}
 	if p.offset == codec.NoOffset {
 		return p.err.Error()

@@ -139,12 +139,11 @@ func (s *kafkaSink) producer(p producer.Entry) {
 }
 
 func (s *kafkaSink) problem(p problem) {
-	switch {
-	case p.kind == trailing:
+	switch p.kind {
+	case trailing:
 		fmt.Fprintf(s.out, "Found %d invalid bytes at the end of %s\n", p.a, filepath.Base(s.file))
-	case p.kind == damage:
-		var words *kafkaError
-		if errors.As(p.err, &words) {
+	case damage:
+		if words, ok := errors.AsType[*kafkaError](p.err); ok {
 			_ = s.out.Flush() // as in notice
 			fmt.Fprintln(s.errs, words.words)
 			return

@@ -43,7 +43,7 @@ func (p *partition) position(base, offset int64) int64 {
 	if err != nil {
 		return 0
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }() // nothing was written
 	b, ok, err := s.Find(offset)
 	if err != nil || !ok {
 		return 0

@@ -68,7 +68,7 @@ func read(b []byte, limit int) (u uint64, n int) {
 	return 0, 0
 }
 
-// Unzig undoes the zig-zag: 0, 1, 2, 3… are 0, −1, 1, −2…
+// Unzig undoes the zig-zag: 0, 1, 2, 3 are 0, −1, 1, −2.
 func Unzig(u uint64) int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }

@@ -28,11 +28,11 @@ func makeLogs(dir string, seed uint64, out io.Writer) error {
 			}
 		}
 		sub := filepath.Join(dir, fmt.Sprintf("magic%d", magic))
-		if err := os.MkdirAll(sub, 0o755); err != nil { //nolint:forbidigo // no directory of a store
+		if err := os.MkdirAll(sub, 0o755); err != nil {
 			return err
 		}
 		name := filepath.Join(sub, "00000000000000000000.log")
-		if err := os.WriteFile(name, g.log, 0o644); err != nil { //nolint:forbidigo // the same
+		if err := os.WriteFile(name, g.log, 0o644); err != nil {
 			return err
 		}
 		fmt.Fprintln(out, name)
@@ -137,11 +137,11 @@ func (g *generator) text(n int) []byte {
 
 // compareLog compares a log with the records that a Kafka read from it, one JSON object a line.
 func compareLog(log, records string, out io.Writer) (failed bool, err error) {
-	set, err := os.ReadFile(log) //nolint:forbidigo // no file of a store
+	set, err := os.ReadFile(log)
 	if err != nil {
 		return false, err
 	}
-	f, err := os.Open(records) //nolint:forbidigo // the same
+	f, err := os.Open(records)
 	if err != nil {
 		return false, err
 	}

@@ -84,7 +84,7 @@ func (t tally) String() string {
 }
 
 func (t *tally) file(name string, out io.Writer) error {
-	f, err := os.Open(name) //nolint:forbidigo // no file of a store
+	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
