@@ -217,6 +217,42 @@ func TestNestedFlaw(t *testing.T) {
 	checkRefused(t, err, []int{1}, codec.ErrInvalid, "")
 }
 
+// TestInnerChecksum: a wrong checksum in a wrapper is found by those who ask, and does not keep anybody from
+// reading, as in Kafka.
+func TestInnerChecksum(t *testing.T) {
+	verifier, ok := codec.Kafka().(codec.InnerVerifier)
+	require.True(t, ok)
+	for _, c := range wrapperCompressors() {
+		for magic := range int8(2) {
+			run := inner(t, magic, 0, 1, 2)
+			good := wrapper(t, magic, c, 2, run)
+			require.NoError(t, verifier.VerifyInner(good))
+			size := len(run) / 3
+			h, err := codec.Kafka().Header(run[size:])
+			require.NoError(t, err)
+			run[size+size-1] ^= 1 // the value of the message in the middle
+			bad := wrapper(t, magic, c, 2, run)
+			require.NoError(t, codec.Kafka().Verify(bad))
+			require.Len(t, readAll(t, bad), 3)
+			err = verifier.VerifyInner(bad)
+			require.ErrorIs(t, err, codec.ErrInnerChecksum)
+			require.ErrorIs(t, err, codec.ErrChecksum)
+			require.ErrorIs(t, err, codec.ErrCorrupt)
+			require.ErrorContains(t, err, "message 1 in a wrapper")
+			require.ErrorContains(t, err, codecHex(h.CRC))
+		}
+	}
+	formats(t, func(t *testing.T, magic int8, c codec.Compression) {
+		batch := encode(t, compressed(magic, c), some(0)[:1])
+		require.NoError(t, verifier.VerifyInner(batch))
+		require.ErrorIs(t, verifier.VerifyInner(batch[:len(batch)-1]), codec.ErrShort)
+		if wrapped := magic < 2 && c != codec.None; !wrapped {
+			batch[len(batch)-1] ^= 1
+			require.NoError(t, verifier.VerifyInner(batch), "that checksum is Verify's")
+		}
+	})
+}
+
 // TestLZ4HeaderChecksum: magic 0 is written with the checksum of KAFKA-3160 and read with any, magic 1 has the
 // right one.
 func TestLZ4HeaderChecksum(t *testing.T) {

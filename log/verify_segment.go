@@ -233,6 +233,12 @@ func (v *verifier) logDamage(r *segmentReport, d segment.Damage) error {
 		r.add(f)
 		return nil
 	}
+	if errors.Is(d.Err, codec.ErrInnerChecksum) { // readers, recovery and compaction take the batch as it is
+		f.Repair, f.SeekTo = MendNone, codec.NoOffset
+		r.add(f)
+		r.end = f.NextOffset
+		return nil
+	}
 	tail := d.Pos+d.Size >= r.size
 	if tail && f.NextOffset == codec.NoOffset && r.next != codec.NoOffset {
 		f.NextOffset, f.SeekTo = r.next, r.next

@@ -181,6 +181,9 @@ func (v *verifier) records(b Batch, bytes []byte) error {
 			return fmt.Errorf("record %d in a batch of [%d, %d]: %w", r.Offset, b.BaseOffset, b.LastOffset, ErrOffsets)
 		}
 	}
+	if inner, ok := v.seg.parts.Codec.(codec.InnerVerifier); ok {
+		return inner.VerifyInner(bytes)
+	}
 	return nil
 }
 
