@@ -30,6 +30,7 @@ type incoming struct {
 
 	firstOffset int64 // of the first batch, or codec.NoOffset where its format does not tell
 	lastOfFirst int64 // the last offset of the first batch
+	baseOfFirst int64 // its first offset, or codec.NoOffset: of a wrapper only its records tell
 	lastOffset  int64
 	maxStamp    int64
 	assignedAt  int64 // the offset that the first record was given
@@ -46,7 +47,7 @@ func takeIncoming(r appendRules) *incoming {
 	in := incomings.Get().(*incoming)
 	*in = incoming{
 		appendRules: r, hs: in.hs[:0], encoded: in.encoded[:0], aborted: in.aborted[:0],
-		firstOffset: codec.NoOffset, lastOfFirst: codec.NoOffset, lastOffset: codec.NoOffset, maxStamp: codec.NoTimestamp,
+		firstOffset: codec.NoOffset, lastOfFirst: codec.NoOffset, baseOfFirst: codec.NoOffset, lastOffset: codec.NoOffset, maxStamp: codec.NoTimestamp,
 		result: Appended{
 			BaseOffset: codec.NoOffset, LastOffset: codec.NoOffset, LeaderEpoch: codec.NoLeaderEpoch,
 			MaxTimestamp: codec.NoTimestamp, AppendTimestamp: codec.NoTimestamp,
@@ -117,9 +118,9 @@ func tooLarge(size int, f *inForce) error {
 // note keeps what is to be known of the next batch as it came.
 func (in *incoming) note(h *codec.Header) {
 	if len(in.hs) == 0 {
-		in.lastOfFirst, in.result.BaseOffset = h.LastOffset, h.BaseOffset
+		in.lastOfFirst, in.baseOfFirst = h.LastOffset, h.BaseOffset
 		if h.Magic >= 2 {
-			in.firstOffset = h.BaseOffset
+			in.firstOffset, in.result.BaseOffset = h.BaseOffset, h.BaseOffset
 		}
 	}
 	in.hs = append(in.hs, *h)

@@ -105,8 +105,8 @@ func (in *incoming) expect(end int64) error {
 		first = in.lastOfFirst
 	}
 	if first < end {
-		if first == in.lastOfFirst && in.result.BaseOffset != codec.NoOffset {
-			first = in.result.BaseOffset
+		if in.firstOffset == codec.NoOffset && in.baseOfFirst != codec.NoOffset {
+			first = in.baseOfFirst
 		}
 		return &UnexpectedOffset{First: first, Last: in.lastOffset, EndOffset: end}
 	}

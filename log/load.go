@@ -201,7 +201,10 @@ func (r *loader) openSegments() error {
 			return err
 		}
 		last := i == len(places)-1
-		o := r.segmentOptions(!last || r.o.ReadOnly)
+		// The last one, too, as it is where it may have to be dropped: as in Kafka its indexes reserve space
+		// when it is known that it is to be appended to.
+		dubious := !r.resume.Clean || places[i].base < r.resume.StartOffset
+		o := r.segmentOptions(!last || dubious || r.o.ReadOnly)
 		o.State, o.Check = places[i].state, !r.resume.Clean || last && r.o.Resume == nil
 		s, err := segment.Open(r.fsys, r.parts, r.Dir(), places[i].base, o)
 		if err != nil {

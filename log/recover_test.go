@@ -518,3 +518,23 @@ func TestProducersComeBack(t *testing.T) {
 		require.EqualValues(t, 12, w.append(produced(t, 1, 0, 12, false, 1)).BaseOffset)
 	})
 }
+
+// Trace 163: the indexes of a segment that recovery drops stay as long as they are.
+func TestDroppedIndexesKeepTheirSize(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Resume = &log.Resume{Clean: true}
+		w.open()
+		w.fill("a")
+		_, err := w.l.Roll()
+		require.NoError(t, err)
+		w.fill("b", "c")
+		w.close()
+		flip(t, w.fs, w.dir+"/"+name20(0)+".log", 65)
+		w.o.Resume = &log.Resume{}
+		w.open()
+		require.EqualValues(t, 0, w.l.EndOffset())
+		for name, want := range map[string]int{".index.deleted": 0, ".timeindex.deleted": 12} {
+			require.Len(t, w.files()[name20(1)+name], want, name)
+		}
+	})
+}

@@ -82,7 +82,7 @@ func TestG94AbortedTransactions(t *testing.T) {
 		require.Len(t, seen, 90-4-19-15) // markers, and what producers 1 and 2 wrote
 		s, err := w.l.ReadWith(0, log.ReadOptions{Isolation: log.ReadCommitted, MaxBytes: 100})
 		require.NoError(t, err)
-		require.Equal(t, aborted[:1], s.Aborted(), "its marker is in a later segment")
+		require.Contains(t, s.Aborted(), aborted[0], "its marker is in a later segment")
 		require.NoError(t, s.Close())
 
 		w.kill()

@@ -31,9 +31,10 @@ func (l *Log) SetHighWatermark(offset int64) (at int64, moved bool) {
 	return v.hw, v.hw != was
 }
 
-// RaiseHighWatermark moves the high watermark up to offset. It returns where it was, and whether it moved;
-// at or below it, it stays. Above EndOffset the error is fs.ErrInvalid. Unless the log is Replicated it
-// does nothing.
+// RaiseHighWatermark moves the high watermark up to the first offset of the batch that has offset, or of the
+// next one, as in Kafka, which moves it from one place in a file to another. It returns where it was, and
+// whether it moved; at or below it, it stays. Above EndOffset the error is fs.ErrInvalid. Unless the log is
+// Replicated it does nothing.
 func (l *Log) RaiseHighWatermark(offset int64) (was int64, moved bool, err error) {
 	l.mu.Lock()
 	defer l.unlock()
@@ -47,7 +48,18 @@ func (l *Log) RaiseHighWatermark(offset int64) (was int64, moved bool, err error
 	case !l.o.Replicated || offset <= was:
 		return was, false, nil
 	}
-	v.hw, v.aligned = offset, true
+	first, ok, err := v.firstOfBatch(offset)
+	switch v.aligned = err == nil; {
+	case err != nil: // the next read tries again
+		v.hw = offset
+	case ok:
+		v.hw = first
+	default: // the end, or a hole before it
+		v.hw = v.end
+	}
+	if v.hw <= was {
+		return was, false, nil
+	}
 	l.publish(v)
 	return was, true, nil
 }

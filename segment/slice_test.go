@@ -143,6 +143,46 @@ func TestSliceBehindDamage(t *testing.T) {
 	})
 }
 
+// TestReadAsksForAborted: as in Kafka, a read asks for the aborted transactions up to the next index entry at or
+// behind the bytes that it was allowed, and behind the last one up to the next segment (traces 008, 131).
+func TestReadAsksForAborted(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w world) {
+		s := w.open(t, 0, segment.Options{IndexIntervalBytes: -1}) // all batches but the first have an entry
+		for offset := range int64(4) {
+			put(t, s, batch(t, offset, 1, 8))
+		}
+		size := s.Size() / 4
+		for _, row := range []struct {
+			name     string
+			from, to int64
+			limits   segment.Limits
+		}{
+			{"whole batches", 0, 2, segment.Limits{MaxBytes: 2 * size}},
+			{"a part of the third", 0, 3, segment.Limits{MaxBytes: 2*size + 1}},
+			{"less than the first", 0, 1, segment.Limits{MaxBytes: 1}},
+			{"not less than one", 0, 1, segment.Limits{MaxBytes: 1, AtLeastOne: true}},
+			{"the end of an isolation", 0, 2, segment.Limits{MaxBytes: 1 << 20, EndOffset: 2}},
+			{"no byte", 1, 1, segment.Limits{}},
+			{"the last", 3, 9, segment.Limits{MaxBytes: 1 << 20}},
+		} {
+			t.Run(row.name, func(t *testing.T) {
+				asked := []int64{-1, -1}
+				row.limits.Committed, row.limits.Next = true, 9
+				row.limits.Aborted = func(from, to int64) ([]index.AbortedTxn, error) {
+					asked = []int64{from, to}
+					return nil, nil
+				}
+				r, ok, err := s.Read(row.from, row.limits)
+				require.NoError(t, err)
+				require.True(t, ok)
+				assert.Equal(t, []int64{row.from, row.to}, asked)
+				require.NoError(t, r.Close())
+			})
+		}
+		require.NoError(t, s.Remove())
+	})
+}
+
 // TestSliceCommitted leaves out what a transaction that was aborted has written, and control records.
 func TestSliceCommitted(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w world) {

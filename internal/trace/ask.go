@@ -46,6 +46,9 @@ func (w *world) ask(op *Op, m Meta) (any, error) {
 func (w *world) abortedTxns(op *Op) (any, error) {
 	st := w.log.State()
 	from := st.Segments[0].BaseOffset
+	if op.Start < from {
+		return answer[[][4]int64]{"aborted": {}}, nil
+	}
 	for _, s := range st.Segments {
 		if s.BaseOffset <= op.Start {
 			from = s.BaseOffset
