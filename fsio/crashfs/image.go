@@ -19,12 +19,15 @@ type CrashID struct {
 
 // String is a word without spaces that ParseCrashID reads.
 func (c CrashID) String() string {
-	word := fmt.Sprintf("%s,%d,%s,%d", url.QueryEscape(c.Policy), c.Step, url.QueryEscape(c.Choice), c.Seed)
+	word := fmt.Sprintf("%s,%d,%s,%d", url.QueryEscape(c.Policy), c.Step, legible.Replace(url.QueryEscape(c.Choice)), c.Seed)
 	if c.Inner != nil {
 		word += "/" + c.Inner.String()
 	}
 	return word
 }
+
+// legible takes back what need not be escaped: choices are full of it.
+var legible = strings.NewReplacer("%3A", ":", "%3D", "=")
 
 // ParseCrashID reads what String writes.
 func ParseCrashID(s string) (CrashID, error) {
