@@ -23,3 +23,21 @@ func TryCompressor(name string, z codec.Compressor, limit time.Duration) (failur
 	}
 	return failures
 }
+
+// CodecRows are the rows of TestCodec.
+func CodecRows() (rows []Row) {
+	for _, r := range codecRows() {
+		rows = append(rows, Row{Name: r.name, Rule: r.rule})
+	}
+	return rows
+}
+
+// TryCodec runs the row of that name on k, and returns what it found wrong.
+func TryCodec(name string, k codec.Codec, limit time.Duration) (failures []string) {
+	for _, r := range codecRows() {
+		if r.name == name {
+			failures = r.try(newCodecSubject(k), limit).failures
+		}
+	}
+	return failures
+}

@@ -1,0 +1,41 @@
+package conformance_test
+
+import (
+	"maps"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/conformance"
+)
+
+func TestCodec(t *testing.T) {
+	conformance.TestCodec(t, codec.Kafka(), nil)
+}
+
+// TestCodecOfSomeFormats is a Codec that has less than Kafka's.
+func TestCodecOfSomeFormats(t *testing.T) {
+	conformance.TestCodec(t, codec.KafkaWith(codec.Options{Compressors: []codec.Compressor{codec.NewLZ4(0)}}), nil)
+}
+
+// TestCodecFindsBroken runs each row of TestCodec on a Codec that breaks the rule of that row.
+func TestCodecFindsBroken(t *testing.T) {
+	broken := map[string]codec.Codec{}
+	for _, part := range []map[string]codec.Codec{brokenReaders, brokenWriters} {
+		maps.Copy(broken, part)
+	}
+	findsBroken(t, "codec", conformance.CodecRows(), broken, func(row string, k codec.Codec) []string {
+		return conformance.TryCodec(row, k, 20*time.Second)
+	})
+}
+
+// TestCodecRowsQuoteTheContract checks that each rule of the contract has a row, and each row a rule.
+func TestCodecRowsQuoteTheContract(t *testing.T) {
+	var c contract
+	c.readInterfaces(t, filepath.Join("..", "codec", "codec.go"), "Codec")
+	require.GreaterOrEqual(t, len(c.bullets), 35, "the rules were not found")
+	quotes(t, c, conformance.CodecRows())
+}
