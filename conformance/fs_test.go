@@ -68,7 +68,7 @@ func TestFS(t *testing.T) {
 	}{
 		{"mem", mem, nil},
 		{"os", disk, nil},
-		{"small os", smallOS, nil},
+		{"small os", smallOS, smallSkips},
 		{"afero", overOS, aferoSkips},
 		{"small", smallMem, nil},
 		{"crash", crash, nil},

@@ -31,7 +31,7 @@ func TestConfigDefaults(t *testing.T) {
 	assert.Equal(t, log.Delete, c.Cleanup)
 	assert.Equal(t, 0.5, c.DirtyRatio)
 	assert.Equal(t, -1, c.GzipLevel)
-	assert.EqualValues(t, math.MaxInt64, c.FlushMessages)
+	assert.EqualValues(t, int64(math.MaxInt64), c.FlushMessages)
 	zero := log.Config{IndexIntervalBytes: log.Zero, RetainAge: log.Zero, DirtyRatio: log.Zero, RetainBytes: log.Zero}
 	require.NoError(t, zero.Validate())
 	z := zero.WithDefaults()

@@ -38,7 +38,8 @@ func TestSparse(t *testing.T) {
 		{"default", 0, []int{9}, -1, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			eachWorld(t, func(t *testing.T, w world) {
+			eachWorld(t, func(w world) {
+				t := w.t
 				o := segment.Options{IndexIntervalBytes: row.interval}
 				s := w.open(t, 0, o)
 				offset := int64(0)
@@ -80,7 +81,8 @@ func TestSparse(t *testing.T) {
 
 // TestFull is Kafka's: of 245 bytes, the time index has room for 19 entries and the one that Seal writes.
 func TestFull(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 0, segment.Options{IndexIntervalBytes: -1, IndexBytes: 245})
 		for offset := range int64(20) {
 			assert.False(t, s.Full(1, offset), "at %d", offset)
@@ -106,7 +108,8 @@ func TestFull(t *testing.T) {
 
 // TestTimestampsOfAnyOrder: the time index has absolute times that rise, whatever comes (I-09).
 func TestTimestampsOfAnyOrder(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 0, segment.Options{IndexIntervalBytes: -1})
 		for i, timestamp := range []int64{1e12, 1e12 - 5, 0, -1, 1e12 + 1<<33, 1 << 62, 1 << 61} {
 			h := codec.NewHeader(2)
@@ -131,7 +134,8 @@ func TestTimestampsOfAnyOrder(t *testing.T) {
 }
 
 func TestTruncateEmptyAndFull(t *testing.T) { // F9, F11, I-04
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 40, segment.Options{IndexIntervalBytes: -1, IndexBytes: 80})
 		cut, err := s.Truncate(57)
 		require.NoError(t, err)
@@ -168,7 +172,8 @@ func TestTruncateEmptyAndFull(t *testing.T) { // F9, F11, I-04
 }
 
 func TestPreallocate(t *testing.T) { // F19, R9
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		o := segment.Options{SegmentBytes: 5000, Preallocate: true}
 		s := w.open(t, 0, o)
 		want := batch(t, 0, 2, 50)
@@ -185,7 +190,8 @@ func TestPreallocate(t *testing.T) { // F19, R9
 
 // TestModTime: opening and closing a segment leave its age alone (S-17).
 func TestModTime(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		w.filled(t, 3)
 		old := time.UnixMilli(1_500_000_000_000)
 		s := w.open(t, 0, segment.Options{Sealed: true})
@@ -207,7 +213,8 @@ func TestModTime(t *testing.T) {
 
 // TestMoved: after its directory got another name, nothing appears under the old one (S-16).
 func TestMoved(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		w.filled(t, 3)
 		for _, sealed := range []bool{true, false} {
 			s := w.open(t, 0, segment.Options{Sealed: sealed})
@@ -231,12 +238,12 @@ func TestMoved(t *testing.T) {
 func TestAppendIndexFails(t *testing.T) {
 	failing := false
 	mem := aferofs.Mem()
-	w := world{fsio.Intercept(mem, func(op *fsio.Op, do func() error) error {
+	w := world{fs: fsio.Intercept(mem, func(op *fsio.Op, do func() error) error {
 		if failing && op.Kind == fsio.OpWriteAt && op.Path == timeIndexFile {
 			return syscall.ENOSPC
 		}
 		return do()
-	}), segment.Parts{OpenIndex: index.OpenFile}}
+	}), parts: segment.Parts{OpenIndex: index.OpenFile}}
 	s := w.open(t, 0, segment.Options{IndexIntervalBytes: -1})
 	put(t, s, batch(t, 0, 1, 10))
 	put(t, s, batch(t, 1, 1, 10))

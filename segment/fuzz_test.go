@@ -28,7 +28,7 @@ func FuzzRecover(f *testing.F) {
 	flipped[200] ^= 4
 	f.Add(flipped)
 	f.Fuzz(func(t *testing.T, content []byte) {
-		w := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+		w := world{fs: aferofs.Mem(), parts: segment.Parts{OpenIndex: index.OpenFile}}
 		require.NoError(t, w.fs.MkdirAll("p-0", 0o755))
 		w.create(t, logFile, content)
 		s := w.open(t, 0, segment.Options{IndexIntervalBytes: -1})
@@ -85,7 +85,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(good[:200], []byte{0, 0, 0, 3, 0, 0, 0, 10}, []byte{0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 2}, int64(1))
 	f.Add(make([]byte, 300), []byte{}, []byte{}, int64(0))
 	f.Fuzz(func(t *testing.T, content, offsets, times []byte, from int64) {
-		w := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+		w := world{fs: aferofs.Mem(), parts: segment.Parts{OpenIndex: index.OpenFile}}
 		require.NoError(t, w.fs.MkdirAll("p-0", 0o755))
 		w.create(t, logFile, content)
 		w.create(t, indexFile, offsets)

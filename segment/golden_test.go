@@ -42,7 +42,8 @@ func TestGolden(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				dir, kind := fixture.Golden(t, name), path.Base(name)
 				legacy := version[0] < '3'
-				if !tails[kind] && kind != "damaged" && !(legacy && fixture.ReadLegacyCase(t, dir).Damaged) {
+				damaged := kind == "damaged" || legacy && fixture.ReadLegacyCase(t, dir).Damaged
+				if !tails[kind] && !damaged {
 					verifyCase(t, dir)
 				}
 				if !legacy && !indexesDiffer[kind] {
@@ -58,7 +59,7 @@ func verifyCase(t *testing.T, dir string) {
 	t.Helper()
 	fsys, err := fsio.OS(dir)
 	require.NoError(t, err)
-	defer fsys.Close()
+	defer func() { require.NoError(t, fsys.Close()) }()
 	for _, file := range fixture.Files(t, dir, "*.log*") {
 		base, _, state, ok := segment.ParseFileName(path.Base(file))
 		if !ok { // a dump of one
@@ -101,7 +102,7 @@ func reindexCase(t *testing.T, dir string) {
 	t.Helper()
 	c := fixture.ReadCase(t, dir)
 	compared := 0
-	require.NoError(t, filepath.WalkDir(filepath.Join(dir, "data"), func(file string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(filepath.Join(dir, "data"), func(file string, _ fs.DirEntry, err error) error {
 		base, extension, state, ok := segment.ParseFileName(filepath.Base(file))
 		partition := filepath.Base(filepath.Dir(file))
 		switch {
@@ -142,7 +143,7 @@ func reindexOne(t *testing.T, dir string, base, interval int64) {
 	name := func(extension string) string { return segment.FileName(base, extension, segment.Live) }
 	batches, err := os.ReadFile(filepath.Join(dir, name(segment.LogExt)))
 	require.NoError(t, err)
-	w := world{mem, segment.Parts{OpenIndex: index.OpenFile}}
+	w := world{fs: mem, parts: segment.Parts{OpenIndex: index.OpenFile}}
 	w.create(t, "p-0/"+name(segment.LogExt), batches)
 	s := w.open(t, base, segment.Options{Sealed: true, IndexIntervalBytes: interval, IndexBytes: 1 << 20})
 	require.NoError(t, s.Reindex(t.Context()))
@@ -155,11 +156,11 @@ func reindexOne(t *testing.T, dir string, base, interval int64) {
 }
 
 // create makes a file with the given content.
-func (w world) create(t testing.TB, name string, content []byte) {
-	t.Helper()
+func (w world) create(tb testing.TB, name string, content []byte) {
+	tb.Helper()
 	f, err := w.fs.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	_, err = f.WriteAt(content, 0)
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
+	require.NoError(tb, err)
+	require.NoError(tb, f.Close())
 }

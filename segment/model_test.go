@@ -50,7 +50,8 @@ func TestModel(t *testing.T) {
 		open segment.OpenFunc
 	}{{"file", segment.OpenFile}, {"mmapset", segment.OpenMmap}} {
 		t.Run(set.name, func(t *testing.T) {
-			eachWorld(t, func(t *testing.T, w world) {
+			eachWorld(t, func(w world) {
+				t := w.t
 				w.parts.OpenSet = set.open
 				for seed := range scripts {
 					s := subject{

@@ -271,7 +271,7 @@ func (x *indexFile) doWithout(err error) { x.fault.Store(&err) }
 // use acquires x. It returns nil where x is missing or damaged: look-ups scan then.
 func (x *indexFile) use() (*lease[index.Index], error) {
 	if x.err() != nil {
-		return nil, nil //nolint:nilerr // IndexErr tells it
+		return nil, nil //nolint:nilerr // it is IndexErr's
 	}
 	l, err := x.acquire()
 	if errors.Is(err, index.ErrCorrupt) || errors.Is(err, fs.ErrNotExist) {

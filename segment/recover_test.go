@@ -29,38 +29,39 @@ const (
 
 // filled makes the segment at 0 of n batches of two records each, closes it, and returns the positions of
 // the batches, and the end.
-func (w world) filled(t testing.TB, n int) (pos []int64) {
-	t.Helper()
-	s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
+func (w world) filled(tb testing.TB, n int) (pos []int64) {
+	tb.Helper()
+	s := w.open(tb, 0, segment.Options{IndexIntervalBytes: 200})
 	for i := range n {
-		pos = append(pos, put(t, s, batch(t, int64(2*i), 2, 20)))
+		pos = append(pos, put(tb, s, batch(tb, int64(2*i), 2, 20)))
 	}
 	pos = append(pos, s.Size())
-	require.NoError(t, s.Close())
+	require.NoError(tb, s.Close())
 	return pos
 }
 
 // change writes bytes into a file.
-func (w world) change(t testing.TB, name string, pos int64, b ...byte) {
-	t.Helper()
+func (w world) change(tb testing.TB, name string, pos int64, b ...byte) {
+	tb.Helper()
 	f, err := w.fs.OpenFile(name, os.O_RDWR, 0)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	_, err = f.WriteAt(b, pos)
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
+	require.NoError(tb, err)
+	require.NoError(tb, f.Close())
 }
 
 // resize sets the size of a file.
-func (w world) resize(t testing.TB, name string, size int64) {
-	t.Helper()
+func (w world) resize(tb testing.TB, name string, size int64) {
+	tb.Helper()
 	f, err := w.fs.OpenFile(name, os.O_RDWR, 0)
-	require.NoError(t, err)
-	require.NoError(t, f.Truncate(size))
-	require.NoError(t, f.Close())
+	require.NoError(tb, err)
+	require.NoError(tb, f.Truncate(size))
+	require.NoError(tb, f.Close())
 }
 
 func TestRecoverCuts(t *testing.T) { // F18
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		for _, row := range []struct {
 			name   string
 			from   int64
@@ -140,7 +141,8 @@ func recoverCut(t *testing.T, w world, pos []int64, from int64, batches int, why
 }
 
 func TestRecoverKeepsWhatWasSynced(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		for _, row := range []struct {
 			name        string
 			damage      func(pos []int64)
@@ -183,7 +185,7 @@ func TestRecoverKeepsWhatWasSynced(t *testing.T) {
 
 // TestRecoverDiskError: a disk that does not answer says nothing about what is on it.
 func TestRecoverDiskError(t *testing.T) {
-	w := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+	w := world{fs: aferofs.Mem(), parts: segment.Parts{OpenIndex: index.OpenFile}}
 	pos := w.filled(t, 10)
 	w.change(t, logFile, pos[6]+70, 0xff)
 	before := w.contents(t, logFile)
@@ -202,13 +204,12 @@ func TestRecoverDiskError(t *testing.T) {
 	assert.NotErrorIs(t, err, codec.ErrCorrupt)
 	failing = false
 	assert.Equal(t, before, w.contents(t, logFile))
-
 }
 
 // TestRecoverReadsTwice: bad bytes that are good when they are read once more are good.
 func TestRecoverReadsTwice(t *testing.T) {
 	for _, at := range []int64{70, 16} { // in the records, in the header
-		inner := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+		inner := world{fs: aferofs.Mem(), parts: segment.Parts{OpenIndex: index.OpenFile}}
 		pos := inner.filled(t, 10)
 		reads := 0
 		w := inner
@@ -231,7 +232,7 @@ func TestRecoverReadsTwice(t *testing.T) {
 }
 
 func TestRecoverEndsEarly(t *testing.T) {
-	w := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+	w := world{fs: aferofs.Mem(), parts: segment.Parts{OpenIndex: index.OpenFile}}
 	pos := w.filled(t, 10)
 	w.change(t, logFile, pos[6]+70, 0xff)
 	s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
@@ -249,7 +250,8 @@ func TestRecoverEndsEarly(t *testing.T) {
 
 // TestRecoverAborted: the log tells of aborted transactions while it sees the batches.
 func TestRecoverAborted(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		w.filled(t, 10)
 		s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})
 		stale := index.AbortedTxn{ProducerID: 9, FirstOffset: 1, LastOffset: 3, StableOffset: 4}
@@ -276,7 +278,8 @@ func TestDamagedIndexes(t *testing.T) {
 	for i := range noise {
 		noise[i] = byte(random.Uint32())
 	}
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		w.filled(t, 20)
 		goodIndex, goodTimes := w.contents(t, indexFile), w.contents(t, timeIndexFile)
 		require.Len(t, goodIndex, 9*8)

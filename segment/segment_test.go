@@ -15,10 +15,15 @@ import (
 // The scenarios F1 … F27 are those of Kafka's LogSegmentTest.
 
 func TestAppendOverflow(t *testing.T) { // F1
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		for _, row := range []struct{ base, last int64 }{
-			{0, math.MinInt32}, {0, math.MaxInt32 + 1}, {1, 0}, {100, 10},
-			{math.MaxInt32 + 1, 0}, {math.MaxInt32 + 1, math.MaxUint32 + 1},
+			{0, math.MinInt32},
+			{0, math.MaxInt32 + 1},
+			{1, 0},
+			{100, 10},
+			{math.MaxInt32 + 1, 0},
+			{math.MaxInt32 + 1, math.MaxUint32 + 1},
 		} {
 			s := w.open(t, row.base, segment.Options{})
 			b := batch(t, 0, 1, 10)
@@ -32,7 +37,8 @@ func TestAppendOverflow(t *testing.T) { // F1
 }
 
 func TestReadEmpty(t *testing.T) { // F2
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 40, segment.Options{})
 		r, ok, err := s.Read(40, segment.Limits{MaxBytes: 300})
 		require.NoError(t, err)
@@ -47,7 +53,8 @@ func TestReadEmpty(t *testing.T) { // F2
 }
 
 func TestRead(t *testing.T) { // F3, F4, F5
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 40, segment.Options{})
 		put(t, s, batch(t, 50, 4, 10))
 		put(t, s, batch(t, 60, 2, 10))
@@ -79,7 +86,8 @@ func TestRead(t *testing.T) { // F3, F4, F5
 }
 
 func TestReadLimits(t *testing.T) { // F6, F7
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 40, segment.Options{IndexIntervalBytes: -1})
 		var pos []int64
 		for offset := int64(50); offset < 80; offset++ {
@@ -117,7 +125,8 @@ func TestReadLimits(t *testing.T) { // F6, F7
 }
 
 func TestTruncateRepeatedly(t *testing.T) { // F8, F20
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 40, segment.Options{IndexIntervalBytes: -1})
 		for offset := int64(40); offset < 70; offset++ {
 			put(t, s, batch(t, offset, 1, 10))
@@ -135,7 +144,8 @@ func TestTruncateRepeatedly(t *testing.T) { // F8, F20
 }
 
 func TestTimestampsAfterTruncate(t *testing.T) { // F10
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		size := len(batch(t, 40, 1, 10))
 		s := w.open(t, 40, segment.Options{IndexIntervalBytes: int64(2*size - 1)})
 		for offset := int64(40); offset < 70; offset++ {
@@ -159,14 +169,22 @@ func TestTimestampsAfterTruncate(t *testing.T) { // F10
 }
 
 func TestFindTime(t *testing.T) { // F12
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 40, segment.Options{IndexIntervalBytes: 10})
 		for offset := int64(40); offset < 50; offset++ {
 			put(t, s, batch(t, offset, 1, 10))
 		}
 		for _, row := range []struct{ timestamp, from, want int64 }{
-			{420, 40, 42}, {421, 40, 43}, {430, 40, 43}, {431, 40, 44}, {491, 40, -1}, {401, 40, 41}, {399, 40, 40},
-			{399, 45, 45}, {-1, 40, 40},
+			{420, 40, 42},
+			{421, 40, 43},
+			{430, 40, 43},
+			{431, 40, 44},
+			{491, 40, -1},
+			{401, 40, 41},
+			{399, 40, 40},
+			{399, 45, 45},
+			{-1, 40, 40},
 		} {
 			f, ok, err := s.FindTime(row.timestamp, row.from)
 			require.NoError(t, err)
@@ -179,7 +197,8 @@ func TestFindTime(t *testing.T) { // F12
 }
 
 func TestRename(t *testing.T) { // F14
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 40, segment.Options{})
 		put(t, s, batch(t, 40, 1, 10))
 		require.NoError(t, s.Rename(segment.Deleted))
@@ -198,7 +217,8 @@ func TestRename(t *testing.T) { // F14
 }
 
 func TestSealAndClose(t *testing.T) { // F25, F26
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 7, segment.Options{})
 		put(t, s, batch(t, 7, 2, 10))
 		require.NoError(t, s.Close())
@@ -223,7 +243,8 @@ func TestSealAndClose(t *testing.T) { // F25, F26
 }
 
 func TestOpenReadOnly(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		_, err := w.tryOpen(t, 7, segment.Options{ReadOnly: true})
 		assert.ErrorIs(t, err, fs.ErrNotExist)
 		s := w.open(t, 7, segment.Options{IndexIntervalBytes: -1})
@@ -259,7 +280,8 @@ func TestOpenReadOnly(t *testing.T) {
 }
 
 func TestSliceKeepsFiles(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 0, segment.Options{})
 		put(t, s, batch(t, 0, 3, 10))
 		r, ok, err := s.Read(1, segment.Limits{MaxBytes: 1 << 20})
@@ -279,7 +301,8 @@ func TestSliceKeepsFiles(t *testing.T) {
 
 // TestLeftovers: indexes without a log are those of an older segment, which a crash brought back (L-05).
 func TestLeftovers(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		w.filled(t, 20)
 		require.NoError(t, w.fs.Remove(logFile))
 		s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200})

@@ -18,15 +18,22 @@ import (
 	"github.com/stratalog/strata/segment"
 )
 
+// setWorld is what a message set lives in.
+type setWorld struct {
+	t    *testing.T
+	fs   fsio.FS
+	open segment.OpenFunc
+}
+
 // eachSet runs test on both message sets, on the disk and in memory.
-func eachSet(t *testing.T, test func(t *testing.T, fsys fsio.FS, open segment.OpenFunc)) {
+func eachSet(t *testing.T, test func(w setWorld)) {
 	t.Helper()
 	for _, set := range []struct {
 		name string
 		open segment.OpenFunc
 	}{{"file", segment.OpenFile}, {"mmap", segment.OpenMmap}} {
-		t.Run("os+"+set.name, func(t *testing.T) { test(t, osFS(t), set.open) })
-		t.Run("mem+"+set.name, func(t *testing.T) { test(t, aferofs.Mem(), set.open) })
+		t.Run("os+"+set.name, func(t *testing.T) { test(setWorld{t, osFS(t), set.open}) })
+		t.Run("mem+"+set.name, func(t *testing.T) { test(setWorld{t, aferofs.Mem(), set.open}) })
 	}
 }
 
@@ -50,7 +57,8 @@ func fileSize(t *testing.T, fsys fsio.FS) int64 {
 }
 
 func TestSetAppends(t *testing.T) {
-	eachSet(t, func(t *testing.T, fsys fsio.FS, open segment.OpenFunc) {
+	eachSet(t, func(w setWorld) {
+		t, fsys, open := w.t, w.fs, w.open
 		set := openSet(t, fsys, open, segment.SetOptions{})
 		large := bytes.Repeat([]byte("0123456789abcdef"), 3<<16) // three pieces
 		var want []byte
@@ -73,12 +81,12 @@ func TestSetAppends(t *testing.T) {
 		assert.Zero(t, n)
 		assert.Equal(t, io.EOF, err)
 
-		var w bytes.Buffer
-		copied, err := set.CopyTo(&w, 3, 3)
+		var out bytes.Buffer
+		copied, err := set.CopyTo(&out, 3, 3)
 		require.NoError(t, err)
 		assert.EqualValues(t, 3, copied)
-		assert.Equal(t, "two", w.String())
-		_, err = set.CopyTo(&w, set.Size()-5, 6)
+		assert.Equal(t, "two", out.String())
+		_, err = set.CopyTo(&out, set.Size()-5, 6)
 		assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 
 		require.NoError(t, set.Sync())
@@ -99,7 +107,8 @@ func TestSetAppends(t *testing.T) {
 }
 
 func TestSetTruncates(t *testing.T) {
-	eachSet(t, func(t *testing.T, fsys fsio.FS, open segment.OpenFunc) {
+	eachSet(t, func(w setWorld) {
+		t, fsys, open := w.t, w.fs, w.open
 		set := openSet(t, fsys, open, segment.SetOptions{})
 		_, err := set.Append([]byte("0123456789"))
 		require.NoError(t, err)
@@ -126,7 +135,8 @@ func TestSetTruncates(t *testing.T) {
 }
 
 func TestSetReserves(t *testing.T) { // F19, C99
-	eachSet(t, func(t *testing.T, fsys fsio.FS, open segment.OpenFunc) {
+	eachSet(t, func(w setWorld) {
+		t, fsys, open := w.t, w.fs, w.open
 		set := openSet(t, fsys, open, segment.SetOptions{PreallocateBytes: 2 * reserved})
 		assert.EqualValues(t, 2*reserved, fileSize(t, fsys))
 		assert.Zero(t, set.Size())
@@ -144,12 +154,13 @@ func TestSetReserves(t *testing.T) { // F19, C99
 }
 
 func TestSetBounds(t *testing.T) { // C90
-	eachSet(t, func(t *testing.T, fsys fsio.FS, open segment.OpenFunc) {
+	eachSet(t, func(w setWorld) {
+		t, fsys, open := w.t, w.fs, w.open
 		_, err := open(fsys, "set", segment.SetOptions{ReadOnly: true})
 		assert.ErrorIs(t, err, fs.ErrNotExist)
 		f, err := fsys.OpenFile("large", os.O_RDWR|os.O_CREATE, 0o644)
 		require.NoError(t, err)
-		defer f.Close()
+		defer func() { require.NoError(t, f.Close()) }()
 		require.NoError(t, f.Truncate(math.MaxInt32+1))
 		_, err = open(fsys, "large", segment.SetOptions{Sealed: true})
 		assert.ErrorIs(t, err, segment.ErrOverflow)
@@ -168,7 +179,7 @@ func TestSetBounds(t *testing.T) { // C90
 func failing(inner fsio.FS, n int, err, cutErr error) fsio.FS {
 	writes := 0
 	return fsio.Intercept(inner, func(op *fsio.Op, do func() error) error {
-		switch op.Kind {
+		switch op.Kind { //nolint:exhaustive // the others do not fail
 		case fsio.OpWriteAt:
 			if writes++; writes == n {
 				op.Data = op.Data[:len(op.Data)/2]

@@ -18,7 +18,8 @@ import (
 )
 
 func TestSliceBytes(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 0, segment.Options{})
 		var all []byte
 		for i := range int64(5) {
@@ -29,7 +30,7 @@ func TestSliceBytes(t *testing.T) {
 		r, ok, err := s.Read(1, segment.Limits{MaxBytes: 3*size + 5})
 		require.NoError(t, err)
 		require.True(t, ok)
-		defer r.Close()
+		defer func() { require.NoError(t, r.Close()) }()
 		want := all[size : 4*size]
 		assert.EqualValues(t, len(want), r.Len())
 		assert.EqualValues(t, 1, r.Offset())
@@ -63,7 +64,8 @@ func TestSliceBytes(t *testing.T) {
 
 // TestSliceAfterTruncate: what a truncation took is not read, also when other batches are in its place.
 func TestSliceAfterTruncate(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 0, segment.Options{})
 		for i := range int64(6) {
 			put(t, s, batch(t, i, 1, 50))
@@ -72,8 +74,8 @@ func TestSliceAfterTruncate(t *testing.T) {
 		require.NoError(t, err)
 		high, _, err := s.Read(1, segment.Limits{MaxBytes: 1 << 20})
 		require.NoError(t, err)
-		defer low.Close()
-		defer high.Close()
+		defer func() { require.NoError(t, low.Close()) }()
+		defer func() { require.NoError(t, high.Close()) }()
 		_, err = s.Truncate(4)
 		require.NoError(t, err)
 		for i := range int64(6) {
@@ -92,7 +94,8 @@ func TestSliceAfterTruncate(t *testing.T) {
 
 // TestSliceBehindDamage reads what is behind damage, and hears of it, wherever it begins.
 func TestSliceBehindDamage(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		for _, row := range []struct {
 			name   string
 			damage func(pos []int64)
@@ -146,7 +149,8 @@ func TestSliceBehindDamage(t *testing.T) {
 // TestReadAsksForAborted: as in Kafka, a read asks for the aborted transactions up to the next index entry at or
 // behind the bytes that it was allowed, and behind the last one up to the next segment (traces 008, 131).
 func TestReadAsksForAborted(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 0, segment.Options{IndexIntervalBytes: -1}) // all batches but the first have an entry
 		for offset := range int64(4) {
 			put(t, s, batch(t, offset, 1, 8))
@@ -185,7 +189,8 @@ func TestReadAsksForAborted(t *testing.T) {
 
 // TestSliceCommitted leaves out what a transaction that was aborted has written, and control records.
 func TestSliceCommitted(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 0, segment.Options{})
 		txn := func(offset, producer int64) {
 			h := codec.NewHeader(2)
@@ -244,7 +249,8 @@ func TestReadersBesideWriter(t *testing.T) {
 	if testing.Short() {
 		rounds = 60
 	}
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		s := w.open(t, 0, segment.Options{IndexIntervalBytes: 100})
 		put(t, s, batch(t, 0, 2, 20))
 		ctx, cancel := context.WithCancel(t.Context())

@@ -16,20 +16,20 @@ import (
 const sumFile = "p-0/00000000000000000000.sum"
 
 // summed makes a sealed segment with a .sum file.
-func (w world) summed(t testing.TB) {
-	t.Helper()
-	s := w.open(t, 0, segment.Options{IndexIntervalBytes: 200, Sums: true})
+func (w world) summed(tb testing.TB) {
+	tb.Helper()
+	s := w.open(tb, 0, segment.Options{IndexIntervalBytes: 200, Sums: true})
 	for i := range int64(10) {
-		put(t, s, batch(t, 2*i, 2, 20))
+		put(tb, s, batch(tb, 2*i, 2, 20))
 	}
-	require.NoError(t, s.AppendAborted(index.AbortedTxn{ProducerID: 1, FirstOffset: 2, LastOffset: 4, StableOffset: 5}))
-	require.NoError(t, s.Seal())
-	require.NoError(t, s.Close())
+	require.NoError(tb, s.AppendAborted(index.AbortedTxn{ProducerID: 1, FirstOffset: 2, LastOffset: 4, StableOffset: 5}))
+	require.NoError(tb, s.Seal())
+	require.NoError(tb, s.Close())
 }
 
 // TestSumEveryByte changes each byte of a segment's files, and finds it: the sum covers what nothing else does.
 func TestSumEveryByte(t *testing.T) {
-	w := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+	w := world{fs: aferofs.Mem(), parts: segment.Parts{OpenIndex: index.OpenFile}}
 	w.summed(t)
 	for file, class := range map[string]error{
 		logFile: codec.ErrCorrupt, indexFile: index.ErrCorrupt, timeIndexFile: index.ErrCorrupt,
@@ -56,7 +56,8 @@ func TestSumEveryByte(t *testing.T) {
 
 // TestSumOfIndexes does without an index that is not what its sum says, though nothing else is wrong with it.
 func TestSumOfIndexes(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		w.summed(t)
 		w.change(t, indexFile, 3, 4) // the base offset of the batch: where Kafka 1.1 had it
 		s := w.open(t, 0, segment.Options{Sealed: true, Sums: true, IndexIntervalBytes: 200})
@@ -73,7 +74,8 @@ func TestSumOfIndexes(t *testing.T) {
 
 // TestSumGoes: a sum is there as long as nothing can have changed.
 func TestSumGoes(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w world) {
+	eachWorld(t, func(w world) {
+		t := w.t
 		w.summed(t)
 		s := w.open(t, 0, segment.Options{Sealed: true, Sums: true, IndexIntervalBytes: 200})
 		_, err := s.Recover(t.Context(), segment.RecoverOptions{})
@@ -99,12 +101,12 @@ func TestSumGoes(t *testing.T) {
 
 // FuzzSum reads any bytes as a .sum file: whatever it says, opening and verifying goes well.
 func FuzzSum(f *testing.F) {
-	w := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+	w := world{fs: aferofs.Mem(), parts: segment.Parts{OpenIndex: index.OpenFile}}
 	w.summed(f)
 	f.Add(w.contents(f, sumFile))
 	f.Add([]byte("strataSM"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		w := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+		w := world{fs: aferofs.Mem(), parts: segment.Parts{OpenIndex: index.OpenFile}}
 		w.filled(t, 3)
 		w.create(t, sumFile, content)
 		s := w.open(t, 0, segment.Options{Sealed: true, Sums: true})

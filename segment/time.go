@@ -195,7 +195,7 @@ func (s *Segment) timeHint(set MessageSet, timestamp, end int64) (int64, error) 
 	case err != nil && !isDamage(err):
 		return s.base, err
 	case err != nil || !at.ok || at.batch.MaxTimestamp != e.Key:
-		return s.base, nil //nolint:nilerr // the index does not lead past damage, so the search begins in front of it
+		return s.base, nil //nolint:nilerr // a scan meets the damage, if it matters
 	}
 	return e.Value, nil
 }

@@ -16,10 +16,10 @@ import (
 )
 
 // verify is what Verify finds.
-func verify(t testing.TB, s *segment.Segment) (damages []segment.Damage) {
-	t.Helper()
-	for d, err := range s.Verify(t.Context()) {
-		require.NoError(t, err)
+func verify(tb testing.TB, s *segment.Segment) (damages []segment.Damage) {
+	tb.Helper()
+	for d, err := range s.Verify(tb.Context()) {
+		require.NoError(tb, err)
 		damages = append(damages, d)
 	}
 	return damages
@@ -28,7 +28,7 @@ func verify(t testing.TB, s *segment.Segment) (damages []segment.Damage) {
 // TestVerifyEveryBit flips bits of a segment in turn. It is found, whatever it means, and no record that
 // was not written is read, but those of a batch whose offset is alone with its error.
 func TestVerifyEveryBit(t *testing.T) {
-	w := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+	w := world{fs: aferofs.Mem(), parts: segment.Parts{OpenIndex: index.OpenFile}}
 	pos := w.filled(t, 3)
 	good := w.contents(t, logFile)
 	written := map[string]bool{}
@@ -67,17 +67,17 @@ func TestVerifyEveryBit(t *testing.T) {
 }
 
 // readAll is a Slice of all of s.
-func readAll(t testing.TB, s *segment.Segment) *segment.Slice {
-	t.Helper()
+func readAll(tb testing.TB, s *segment.Segment) *segment.Slice {
+	tb.Helper()
 	r, ok, err := s.Read(s.BaseOffset(), segment.Limits{MaxBytes: 1 << 30, AtLeastOne: true})
-	require.NoError(t, err)
-	require.True(t, ok)
+	require.NoError(tb, err)
+	require.True(tb, ok)
 	return r
 }
 
 // TestVerifyIndexes changes each byte of the indexes in turn.
 func TestVerifyIndexes(t *testing.T) {
-	w := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+	w := world{fs: aferofs.Mem(), parts: segment.Parts{OpenIndex: index.OpenFile}}
 	w.filled(t, 20)
 	for _, file := range []string{indexFile, timeIndexFile} {
 		good := w.contents(t, file)
@@ -111,7 +111,7 @@ func TestVerifyEpochs(t *testing.T) {
 		{[]int32{5, 5, 1, 1, 2}, -1}, // a follower may have been truncated
 		{[]int32{-1, 5, 6, -1, 7}, -1},
 	} {
-		w := world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}}
+		w := world{fs: aferofs.Mem(), parts: segment.Parts{OpenIndex: index.OpenFile}}
 		s := w.open(t, 0, segment.Options{})
 		var pos []int64
 		for i, epoch := range row.epochs {

@@ -101,7 +101,7 @@ func (w *walker) order(b Batch) error {
 	case err != nil && !isDamage(err):
 		return err
 	case err != nil || first(behind) < w.before || first(behind) > b.LastOffset:
-		return nil //nolint:nilerr // damage behind b is no fault of b
+		return nil //nolint:nilerr // it is the next step's
 	}
 	return w.seg.damage(b.Pos, fmt.Errorf("offsets [%d, %d] before %d: %w",
 		b.BaseOffset, b.LastOffset, first(behind), ErrOffsets))

@@ -18,32 +18,40 @@ import (
 type world struct {
 	fs    fsio.FS
 	parts segment.Parts
+	t     *testing.T // of eachWorld
 }
 
 // worlds are the compositions that every test of behaviour runs on.
 var worlds = []struct {
-	name string
-	make func(t testing.TB) world
+	name      string
+	onDisk    bool
+	openIndex index.OpenFunc
 }{
-	{"os+mmap", func(t testing.TB) world { return world{osFS(t), segment.Parts{}} }},
-	{"os+file", func(t testing.TB) world { return world{osFS(t), segment.Parts{OpenIndex: index.OpenFile}} }},
-	{"mem+mmap", func(testing.TB) world { return world{aferofs.Mem(), segment.Parts{}} }},
-	{"mem+file", func(testing.TB) world { return world{aferofs.Mem(), segment.Parts{OpenIndex: index.OpenFile}} }},
+	{"os+mmap", true, index.OpenMmap},
+	{"os+file", true, index.OpenFile},
+	{"mem+mmap", false, index.OpenMmap},
+	{"mem+file", false, index.OpenFile},
 }
 
-func osFS(t testing.TB) fsio.FS {
-	t.Helper()
-	fsys, err := fsio.OS(t.TempDir())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, fsys.Close()) })
+func osFS(tb testing.TB) fsio.FS {
+	tb.Helper()
+	fsys, err := fsio.OS(tb.TempDir())
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, fsys.Close()) })
 	return fsys
 }
 
 // eachWorld runs test on every composition.
-func eachWorld(t *testing.T, test func(t *testing.T, w world)) {
+func eachWorld(t *testing.T, test func(w world)) {
 	t.Helper()
 	for _, row := range worlds {
-		t.Run(row.name, func(t *testing.T) { test(t, row.make(t)) })
+		t.Run(row.name, func(t *testing.T) {
+			w := world{fs: aferofs.Mem(), parts: segment.Parts{OpenIndex: row.openIndex}, t: t}
+			if row.onDisk {
+				w.fs = osFS(t)
+			}
+			test(w)
+		})
 	}
 }
 
@@ -51,17 +59,17 @@ func eachWorld(t *testing.T, test func(t *testing.T, w world)) {
 const smallIndex = 4096
 
 // open opens the segment at base in the directory p-0, which is made if it is not there.
-func (w world) open(t testing.TB, base int64, o segment.Options) *segment.Segment {
-	t.Helper()
-	s, err := w.tryOpen(t, base, o)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+func (w world) open(tb testing.TB, base int64, o segment.Options) *segment.Segment {
+	tb.Helper()
+	s, err := w.tryOpen(tb, base, o)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, s.Close()) })
 	return s
 }
 
-func (w world) tryOpen(t testing.TB, base int64, o segment.Options) (*segment.Segment, error) {
-	t.Helper()
-	require.NoError(t, w.fs.MkdirAll("p-0", 0o755))
+func (w world) tryOpen(tb testing.TB, base int64, o segment.Options) (*segment.Segment, error) {
+	tb.Helper()
+	require.NoError(tb, w.fs.MkdirAll("p-0", 0o755))
 	if o.IndexBytes == 0 {
 		o.IndexBytes = smallIndex
 	}
@@ -70,8 +78,8 @@ func (w world) tryOpen(t testing.TB, base int64, o segment.Options) (*segment.Se
 
 // batch encodes a batch of n records from offset on, whose values have the given size. The timestamp of
 // each is ten times its offset.
-func batch(t testing.TB, offset int64, n, valueBytes int) []byte {
-	t.Helper()
+func batch(tb testing.TB, offset int64, n, valueBytes int) []byte {
+	tb.Helper()
 	recs := make([]codec.Record, n)
 	for i := range recs {
 		value := make([]byte, valueBytes)
@@ -81,48 +89,48 @@ func batch(t testing.TB, offset int64, n, valueBytes int) []byte {
 	h := codec.NewHeader(2)
 	h.BaseOffset, h.LeaderEpoch = offset, 0
 	b, err := codec.Kafka().Append(nil, h, recs)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return b
 }
 
 // put appends batches, which are whole and end to end, to s.
-func put(t testing.TB, s *segment.Segment, batches []byte) int64 {
-	t.Helper()
-	pos, err := s.Append(batches, headers(t, batches))
-	require.NoError(t, err)
+func put(tb testing.TB, s *segment.Segment, batches []byte) int64 {
+	tb.Helper()
+	pos, err := s.Append(batches, headers(tb, batches))
+	require.NoError(tb, err)
 	return pos
 }
 
-func headers(t testing.TB, batches []byte) (hs []codec.Header) {
-	t.Helper()
+func headers(tb testing.TB, batches []byte) (hs []codec.Header) {
+	tb.Helper()
 	for b, err := range codec.Batches(codec.Kafka(), batches) {
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		hs = append(hs, b.Header)
 	}
 	return hs
 }
 
 // contents is the content of a file.
-func (w world) contents(t testing.TB, name string) []byte {
-	t.Helper()
+func (w world) contents(tb testing.TB, name string) []byte {
+	tb.Helper()
 	f, err := w.fs.OpenFile(name, os.O_RDONLY, 0)
-	require.NoError(t, err)
-	defer f.Close()
+	require.NoError(tb, err)
+	defer func() { require.NoError(tb, f.Close()) }()
 	size, err := f.Size()
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	b := make([]byte, size)
 	if size > 0 {
 		_, err = f.ReadAt(b, 0)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 	}
 	return b
 }
 
 // offsets are those of the records that r yields.
-func offsets(t testing.TB, r *segment.Slice) (all []int64) {
-	t.Helper()
+func offsets(tb testing.TB, r *segment.Slice) (all []int64) {
+	tb.Helper()
 	for rec, err := range r.Records() {
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		all = append(all, rec.Offset)
 	}
 	return all

@@ -1,0 +1,10 @@
+//go:build portable
+
+package conformance_test
+
+import "github.com/stratalog/strata/conformance"
+
+// smallSkips are the rows that a full disk does not pass.
+var smallSkips = conformance.Skip{
+	"a store without a block is a fault": "package os cannot tell a hole, so the cause is EIO like any other",
+}
