@@ -124,7 +124,8 @@ func (l *Log) noteEpochs(in *incoming) error {
 		h := &in.hs[i]
 		switch {
 		case h.Magic < 2:
-			if epochs.Clear() {
+			if len(epochs.Entries()) > 0 {
+				epochs.Clear()
 				if err := epochs.Flush(); err != nil {
 					return l.failWrite(err)
 				}
@@ -197,7 +198,7 @@ func (l *Log) write(in *incoming, v *view, a *producer.Analysis) error {
 		}
 	}
 	l.prod.SetEnd(next.end)
-	l.publish(next)
+	l.publishTxns(next)
 
 	r := &in.result
 	if in.assign {

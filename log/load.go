@@ -417,7 +417,7 @@ func (r *loader) publish() error {
 	if r.o.Resume != nil {
 		hw = max(hw, r.o.Resume.HighWatermark)
 	}
-	r.Log.publish(view{segs: r.segs, size: size, start: r.start, end: r.end, hw: hw, unstable: codec.NoOffset})
+	r.Log.publishTxns(view{segs: r.segs, size: size, start: r.start, end: r.end, hw: hw, unstable: codec.NoOffset})
 	if r.o.ReadOnly {
 		return nil
 	}

@@ -76,9 +76,20 @@ func (v *view) bases() []int64 {
 	return bases
 }
 
-// publish puts v in the place of the current view, with what follows from its offsets: a high watermark that
-// is not above the end, and follows it where nobody else says where it is, and the first unstable offset.
+// publish puts v in the place of the current view, with a high watermark that is not above the end, and
+// follows it where nobody else says where it is. As in Kafka, what is undecided is looked for where the high
+// watermark is at the end; otherwise it stays as it was, also where a truncation has taken a decision back.
 func (l *Log) publish(v view) {
+	if !l.o.Replicated || v.hw >= v.end {
+		l.publishTxns(v)
+		return
+	}
+	l.show(v)
+}
+
+// publishTxns is publish where transactions may have been opened or decided, or the high watermark, which
+// decisions wait for, or the start has moved.
+func (l *Log) publishTxns(v view) {
 	if !l.o.Replicated || v.hw >= v.end {
 		v.hw, v.aligned = v.end, true
 	}
@@ -90,6 +101,11 @@ func (l *Log) publish(v view) {
 			}
 		}
 	}
+	l.show(v)
+}
+
+// show makes v the current view.
+func (l *Log) show(v view) {
 	l.view.Store(&v)
 	l.wait.wake()
 }

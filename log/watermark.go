@@ -27,7 +27,7 @@ func (l *Log) SetHighWatermark(offset int64) (at int64, moved bool) {
 		return was, false
 	}
 	v.hw, v.aligned = min(max(offset, v.start), v.end), false
-	l.publish(v)
+	l.publishTxns(v)
 	return v.hw, v.hw != was
 }
 
@@ -60,7 +60,7 @@ func (l *Log) RaiseHighWatermark(offset int64) (was int64, moved bool, err error
 	if v.hw <= was {
 		return was, false, nil
 	}
-	l.publish(v)
+	l.publishTxns(v)
 	return was, true, nil
 }
 

@@ -146,7 +146,7 @@ type mark struct {
 // mark is the state of the writer.
 func (s *Segment) mark() (mark, error) {
 	if s.w.sparse.max == noStamp {
-		largest, err := s.maxStamp()
+		largest, err := s.learnMax()
 		if err != nil {
 			return mark{}, err
 		}
@@ -271,7 +271,7 @@ func (s *Segment) Seal() error {
 // finish does to the files what a roll and a clean close do in Kafka. It goes on behind an error: the log
 // may be shorter and right where an index is not.
 func (s *Segment) finish() error {
-	largest, err := s.maxStamp()
+	largest, err := s.learnMax()
 	if x := s.w.time; x != nil {
 		if to := x.adder(); to != nil && err == nil {
 			err = addTime(to, largest)

@@ -36,6 +36,13 @@ func (x *stamps) set(largest stamp) {
 	x.max, x.maxKnown, x.firstKnown = largest, true, false
 }
 
+// told reports whether a largest timestamp was found out.
+func (x *stamps) told() bool {
+	x.Lock()
+	defer x.Unlock()
+	return x.maxKnown && x.max.timestamp >= 0
+}
+
 // FirstTimestamp is the largest timestamp of the first batch, from which a segment's age is counted, or
 // NoTimestamp.
 func (s *Segment) FirstTimestamp() (int64, error) {
@@ -65,15 +72,35 @@ func (s *Segment) FirstTimestamp() (int64, error) {
 // MaxTimestamp is the largest timestamp in the segment, as the time index and what was appended since Open
 // tell, and the offset that goes with it: the last one of the first batch with that timestamp. Without
 // timestamps both are −1.
+//
+// What it told stays: a Truncate before the first call, or the first append, leaves what the time index tells
+// then, as in Kafka, otherwise what the records tell.
 func (s *Segment) MaxTimestamp() (timestamp, offset int64, err error) {
+	largest, err := s.learnMax()
+	return largest.timestamp, largest.offset, err
+}
+
+// learnMax is what MaxTimestamp tells.
+func (s *Segment) learnMax() (stamp, error) {
+	s.stamps.Lock()
+	defer s.stamps.Unlock()
+	largest, err := s.maxStamp()
+	if err == nil {
+		s.stamps.max, s.stamps.maxKnown = largest, true
+	}
+	return largest, err
+}
+
+// PeekMaxTimestamp is what MaxTimestamp would tell, and leaves no trace.
+func (s *Segment) PeekMaxTimestamp() (timestamp, offset int64, err error) {
+	s.stamps.Lock()
+	defer s.stamps.Unlock()
 	largest, err := s.maxStamp()
 	return largest.timestamp, largest.offset, err
 }
 
-// maxStamp is what MaxTimestamp tells.
+// maxStamp is that, and does not note it. stamps is held.
 func (s *Segment) maxStamp() (stamp, error) {
-	s.stamps.Lock()
-	defer s.stamps.Unlock()
 	if s.stamps.maxKnown {
 		return s.stamps.max, nil
 	}
@@ -92,7 +119,6 @@ func (s *Segment) maxStamp() (stamp, error) {
 		}
 		x.release()
 	}
-	s.stamps.max, s.stamps.maxKnown = largest, true
 	return largest, nil
 }
 

@@ -108,9 +108,11 @@ func (s *Segment) relearn(size int64) error {
 		last := x.At(x.Len() - 1)
 		largest = stamp{last.Key, last.Value}
 	}
-	largest, err := s.scanMax(max(largest.offset, s.base), largest)
-	if err != nil {
-		return err
+	if s.stamps.told() || largest.timestamp >= 0 { // as in Kafka
+		var err error
+		if largest, err = s.scanMax(max(largest.offset, s.base), largest); err != nil {
+			return err
+		}
 	}
 	s.stamps.set(largest)
 	s.w.sparse.max = largest

@@ -136,9 +136,14 @@ func (c *Cache) TruncateFromStart(offset int64) (changed bool) {
 	})
 }
 
-// Clear drops all epochs, and reports whether there were any.
+// Clear drops all epochs, and reports whether there were any. The next Flush writes the file in any case, as
+// Kafka does.
 func (c *Cache) Clear() (changed bool) {
-	return c.change(func([]Entry) []Entry { return nil })
+	changed = c.change(func([]Entry) []Entry { return nil })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dirty = true
+	return changed
 }
 
 // change puts what edit makes of the entries in their place. edit must not change them where they are.

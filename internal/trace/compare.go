@@ -89,7 +89,7 @@ func diffMaps(want, got map[string]any, path string, ignore map[string]bool) str
 	maps.Copy(keys, got)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		w, g := want[key], got[key]
-		if ignore[key] || lazy(key, w, g) {
+		if ignore[key] || unsettled(key, w, g) {
 			continue
 		}
 		if d := diff(w, g, path+"."+key, ignore); d != "" {
@@ -99,8 +99,8 @@ func diffMaps(want, got map[string]any, path string, ignore map[string]bool) str
 	return ""
 }
 
-// lazy reports whether a difference is only about when an index comes into being, or its last entry is read.
-func lazy(key string, want, got any) bool {
+// unsettled reports whether a difference is only about when an index comes into being, or its last entry is read.
+func unsettled(key string, want, got any) bool {
 	const missing = json.Number("-1")
 	switch key {
 	case "maxTs", "maxTsOffset":

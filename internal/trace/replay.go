@@ -73,11 +73,14 @@ func (w *world) step(ctx context.Context, t *Trace, i int) (diff string, err err
 		return "", err
 	}
 	files, err := w.settle()
-	if err == nil && op.Op == "kill" {
-		files, err = w.dropLazy(files, want.Dir)
-	}
 	if err != nil {
 		return "", err
+	}
+	files = w.lazy.files(files, w.activeBase(), want.Dir)
+	if op.Op == "kill" {
+		if err := w.removeLazy(); err != nil {
+			return "", err
+		}
 	}
 	if diff = compareAnswer(want, result, refused, ignored(op, t.Meta)); diff != "" {
 		return diff, nil
@@ -129,25 +132,24 @@ func (w *world) compareDigests(want *Line, files []File, m Meta) string {
 	return ""
 }
 
-// dropLazy drops the indexes of the active segment that Kafka's killed log had not looked at yet, and so not
-// made. The digest dir tells which.
-func (w *world) dropLazy(files []File, dir string) ([]File, error) {
-	active := w.active
-	offset := segment.FileName(active, segment.IndexExt, segment.Live)
-	times := segment.FileName(active, segment.TimeIndexExt, segment.Live)
-	for _, lazy := range [][]string{{}, {times}, {offset}, {offset, times}} {
-		fewer := slices.DeleteFunc(slices.Clone(files), func(f File) bool { return slices.Contains(lazy, f.Name) })
-		if _, got := digests(fewer); got != dir {
-			continue
-		}
-		for _, name := range lazy {
-			if err := w.FS.Remove(w.path(name)); err != nil {
-				return nil, err
-			}
-		}
-		return fewer, nil
+// activeBase is the base offset of the active segment, or of that of the last log.
+func (w *world) activeBase() int64 {
+	if w.log == nil {
+		return w.active
 	}
-	return files, nil
+	segments := w.log.State().Segments
+	return segments[len(segments)-1].BaseOffset
+}
+
+// removeLazy removes the indexes that Kafka's killed log had not made yet.
+func (w *world) removeLazy() error {
+	for _, name := range w.lazy.missing {
+		if err := w.FS.Remove(w.path(name)); err != nil {
+			return err
+		}
+	}
+	w.lazy.missing = nil
+	return nil
 }
 
 // padded reports whether Kafka's active segment is followed by zeros that those of a set with space of its
@@ -163,7 +165,7 @@ func (w *world) compareFinal(t *Trace) (string, error) {
 		return "", err
 	}
 	want := t.Final
-	if w.log != nil || t.Meta.decoded() {
+	if files = w.lazy.without(files, nil); w.log != nil || w.loose || t.Meta.decoded() {
 		files, want = withoutIndexes(files), withoutIndexes(want)
 	}
 	if t.Meta.decoded() {

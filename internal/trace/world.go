@@ -39,6 +39,7 @@ type world struct {
 	failed     bool // the log is read-only
 
 	stored points
+	lazy   lazy
 	active int64 // the base offset of the active segment when the last log ended
 
 	files  map[string]seen  // after the last operation
