@@ -85,6 +85,17 @@ func (p *powered) cut(to int64) error {
 	return err
 }
 
+func (p *powered) reset(to int64) error {
+	p.note("cut", 0, "")
+	p.note("drop", to, "")
+	err := p.Reset(to, to)
+	if err == nil {
+		p.ack("cut", 0)
+		p.ack("dropped", to)
+	}
+	return err
+}
+
 func (p *powered) drop(to int64) error {
 	p.note("drop", to, "")
 	if _, err := p.DeleteBefore(to); err != nil {
@@ -117,6 +128,12 @@ var powerCuts = []struct {
 	}},
 	{"truncate", func(p *powered) error {
 		return errors.Join(p.add(6), p.sync(), p.cut(4), p.add(3), p.sync(), p.cut(1), p.add(2), p.sync(), p.Close())
+	}},
+	{"truncate whole segments", func(p *powered) error {
+		return errors.Join(p.add(8), p.sync(), p.cut(4), p.add(1), p.sync(), p.Close())
+	}},
+	{"reset", func(p *powered) error {
+		return errors.Join(p.add(4), p.sync(), p.reset(20), p.add(1), p.sync(), p.Close())
 	}},
 	{"truncate what was not synced", func(p *powered) error {
 		return errors.Join(p.add(2), p.sync(), p.add(2), p.cut(1), p.add(4), p.sync(), p.Close())
