@@ -10,9 +10,10 @@ import (
 
 	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/fsio/aferofs"
+	"github.com/stratalog/strata/fsio/crashfs"
 )
 
-// TestFSScenarios plays each script of testdata/scenarios on the disk and in memory.
+// TestFSScenarios plays each script of testdata/scenarios on the disk, in memory, and on crashfs.
 func TestFSScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenarios/*.txt")
 	require.NoError(t, err)
@@ -32,17 +33,20 @@ func TestFSScenarios(t *testing.T) {
 	require.GreaterOrEqual(t, scenarios, 150)
 }
 
-// compare plays s on both, and counts the lines that differ.
+// compare plays s on all, and counts the lines that differ from the disk's.
 func compare(t *testing.T, s script) (differences int) {
 	t.Helper()
 	disk, err := fsio.OS(t.TempDir())
 	require.NoError(t, err)
-	onDisk, inMemory := s.play(t, disk), s.play(t, aferofs.Mem())
+	onDisk := s.play(t, disk)
 	require.NoError(t, disk.Close())
-	for i, line := range append(s.lines, "tree") {
-		if onDisk[i] != inMemory[i] {
-			differences++
-			t.Errorf("scenario %s: %s\n on the disk: %s\n in memory:   %s", s.name, line, onDisk[i], inMemory[i])
+	for name, fsys := range map[string]fsio.FS{"in memory": aferofs.Mem(), "on crashfs": crashfs.New()} {
+		inMemory := s.play(t, fsys)
+		for i, line := range append(s.lines, "tree") {
+			if onDisk[i] != inMemory[i] {
+				differences++
+				t.Errorf("scenario %s: %s\n on the disk: %s\n %s: %s", s.name, line, onDisk[i], name, inMemory[i])
+			}
 		}
 	}
 	return differences

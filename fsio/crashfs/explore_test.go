@@ -145,11 +145,14 @@ func TestCrashModes(t *testing.T) {
 	every2nd := crashfs.Paranoid
 	every2nd.Name, every2nd.EveryNth = "every 2nd", 2
 	policies = append(policies, all, every2nd, crashfs.Ext4)
-	images := 0
+	images, rounds := 0, 20
+	if testing.Short() {
+		rounds = 9
+	}
 	for _, sector := range []int{512, 4096} {
 		report := crashfs.CrashEverywhere(t, crashfs.Config{
 			Policies: policies, Options: []crashfs.Option{crashfs.WithSectorSize(sector)},
-		}, work(noBug, 20), held(noBug))
+		}, work(noBug, rounds), held(noBug))
 		images += report.Images
 		require.Len(t, report.PerPolicy, len(policies))
 	}
