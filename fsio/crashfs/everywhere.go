@@ -52,7 +52,7 @@ func CrashEverywhere(tb testing.TB, cfg Config,
 	check func(tb testing.TB, image *FS, h History) error,
 ) Report {
 	tb.Helper()
-	x, ok := explore(tb, &cfg, "")
+	x, ok := explore(tb, &cfg)
 	if !ok {
 		return x.report
 	}
@@ -96,7 +96,7 @@ func FailEverywhere(tb testing.TB, cfg Config, kinds fsio.Kind, errs []error,
 // is run again.
 func Replay(tb testing.TB, cfg Config, id CrashID, workload func(tb testing.TB, fsys *FS) error) (*FS, History) {
 	tb.Helper()
-	x, ok := explore(tb, &cfg, "")
+	x, ok := explore(tb, &cfg)
 	if !ok {
 		tb.FailNow()
 	}

@@ -58,19 +58,16 @@ type recording struct {
 }
 
 // explore begins an exploration. It fails tb, and is not ok, where cfg contradicts itself.
-func explore(tb testing.TB, cfg *Config, only string) (*explorer, bool) {
+func explore(tb testing.TB, cfg *Config) (*explorer, bool) {
 	tb.Helper()
 	if cfg.Policies == nil {
 		cfg.Policies = []Policy{Kill, Lost, Strict}
 	}
 	x := &explorer{
-		cfg: cfg, seed: cfg.Seed, only: only, clock: scheduler.System(), seen: map[state]bool{},
+		cfg: cfg, seed: cfg.Seed, only: os.Getenv("CRASHFS_REPLAY"), clock: scheduler.System(), seen: map[state]bool{},
 		report: Report{PerPolicy: map[string]int{}},
 	}
 	x.began = x.clock.Now()
-	if x.only == "" {
-		x.only = os.Getenv("CRASHFS_REPLAY")
-	}
 	if x.seed == 0 {
 		x.seed = 1
 		if s := os.Getenv("CRASHFS_SEED"); s != "" {

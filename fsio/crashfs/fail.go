@@ -52,7 +52,7 @@ func failEverywhere(tb testing.TB, cfg *Config, kinds fsio.Kind, errs []error,
 	check func(tb testing.TB, image *FS, h History, failed fsio.Op) error,
 ) Report {
 	tb.Helper()
-	x, ok := explore(tb, cfg, "")
+	x, ok := explore(tb, cfg)
 	if !ok {
 		return x.report
 	}

@@ -213,7 +213,7 @@ func replayed(t *testing.T, x exploration, b bug, id crashfs.CrashID, said strin
 	first := ""
 	times := 100
 	if testing.Short() {
-		times = 5
+		times = 2
 	}
 	for range times {
 		q := &quiet{TB: t}
