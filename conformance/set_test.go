@@ -49,4 +49,3 @@ func TestMessageSetRowsQuoteTheContract(t *testing.T) {
 	require.GreaterOrEqual(t, len(c.bullets), 14, "the rules were not found")
 	quotes(t, c, conformance.SetRows(), "One goroutine at a time may call Append, Truncate, Seal and Close.")
 }
-
