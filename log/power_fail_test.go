@@ -2,6 +2,7 @@ package log_test
 
 import (
 	"fmt"
+	"syscall"
 	"testing"
 
 	"github.com/stratalog/strata/fsio"
@@ -15,8 +16,10 @@ import (
 func TestFailAnywhere(t *testing.T) {
 	parts := segment.Parts{OpenIndex: index.OpenFile}
 	strict := crashfs.Strict
-	if strict.ExhaustUpTo, strict.Random = 0, 2; powerDepth() == 1 {
-		strict.Systematic = false
+	strict.ExhaustUpTo, strict.Random = 0, 2
+	var errs []error
+	if powerDepth() == 1 {
+		strict.Systematic, errs = false, []error{syscall.EIO}
 	}
 	var total crashfs.Report
 	for _, row := range powerCuts {
@@ -24,7 +27,7 @@ func TestFailAnywhere(t *testing.T) {
 			if testing.Short() && row.name != "append and sync" {
 				t.Skip("not in short mode")
 			}
-			report := crashfs.FailEverywhere(t, crashfs.Config{Policies: []crashfs.Policy{crashfs.Lost, strict}}, fsio.Mutates, nil,
+			report := crashfs.FailEverywhere(t, crashfs.Config{Policies: []crashfs.Policy{crashfs.Lost, strict}}, fsio.Mutates, errs,
 				func(_ testing.TB, fsys *crashfs.FS) error {
 					l, err := openPowered(fsys, parts)
 					if err != nil {
