@@ -43,7 +43,7 @@ func TestGolden(t *testing.T) {
 				dir, kind := fixture.Golden(t, name), path.Base(name)
 				legacy := version[0] < '3'
 				damaged := kind == "damaged" || legacy && fixture.ReadLegacyCase(t, dir).Damaged
-				if !tails[kind] && !damaged {
+				if !tails[kind] && !damaged && kind != "inner-crc" {
 					verifyCase(t, dir)
 				}
 				if !legacy && !indexesDiffer[kind] {
