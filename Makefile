@@ -15,7 +15,7 @@ check: ## everything that CI runs
 	bash .ci/run
 
 lint: ## gofmt, vet, staticcheck, golangci-lint
-	bash .ci/run lint
+	bash .ci/run lint golangci
 
 fuzz: ## each fuzz target for a while: make fuzz FUZZTIME=5m
 	FUZZTIME=$(or $(FUZZTIME),1m) bash .ci/run fuzz

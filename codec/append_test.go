@@ -39,7 +39,8 @@ func TestAppendHeader(t *testing.T) {
 			},
 		},
 		{
-			"no timestamps", codec.NewHeader(2), []codec.Record{{Timestamp: -1}, {Offset: 1, Timestamp: -1}},
+			"no timestamps", codec.NewHeader(2),
+			[]codec.Record{{Timestamp: -1}, {Offset: 1, Timestamp: -1}},
 			func(h *codec.Header) { h.LastOffset, h.Count = 1, 2 },
 		},
 		{
@@ -57,7 +58,8 @@ func TestAppendHeader(t *testing.T) {
 		},
 		{
 			"largest range", header(2, func(h *codec.Header) { h.LastOffset = math.MaxInt32 }),
-			[]codec.Record{{Offset: math.MaxInt32}}, func(h *codec.Header) {
+			[]codec.Record{{Offset: math.MaxInt32}},
+			func(h *codec.Header) {
 				h.LastOffset, h.BaseTimestamp, h.MaxTimestamp, h.Count = math.MaxInt32, 0, 0, 1
 			},
 		},

@@ -135,23 +135,27 @@ func TestScannerDamage(t *testing.T) {
 		{"garbage behind", append(bytes.Clone(good), "no batch"...), 6, []loss{{int64(len(good)), 8, 118, -1}}},
 		{
 			"zeros between", bytes.Join([][]byte{good[:ends[1]], make([]byte, 3<<20), good[ends[1]:]}, nil),
-			6, []loss{{int64(ends[1]), 3 << 20, 106, 106}},
+			6,
+			[]loss{{int64(ends[1]), 3 << 20, 106, 106}},
 		},
 		{"torn at the end", good[:len(good)-1], 5, []loss{{int64(ends[4]), int64(ends[5] - ends[4] - 1), 115, -1}}},
 		{
 			"two batches lost in one",
 			bytes.Join([][]byte{good[:ends[1]-3], good[ends[2]+2:]}, nil),
-			3, []loss{{int64(ends[0]), int64(ends[3] - ends[0] - 5 - ends[2] + ends[1]), 103, 112}},
+			3,
+			[]loss{{int64(ends[0]), int64(ends[3] - ends[0] - 5 - ends[2] + ends[1]), 103, 112}},
 		},
 		{
 			"a batch of the past",
 			bytes.Join([][]byte{good[:ends[1]], good[:ends[0]], good[ends[1]:]}, nil),
-			6, []loss{{int64(ends[1]), int64(ends[0]), 106, 106}},
+			6,
+			[]loss{{int64(ends[1]), int64(ends[0]), 106, 106}},
 		},
 		{
 			"batches in the record of a bad batch",
 			bytes.Join([][]byte{log, good[ends[0]:]}, nil),
-			5, []loss{{0, int64(len(log)), 100, 103}},
+			5,
+			[]loss{{0, int64(len(log)), 100, 103}},
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -402,7 +402,9 @@ func TestValidateRecords(t *testing.T) {
 		{"not looked at", withTimes(0, math.MaxInt64), func(r *codec.Rules) { r.LogAppendTime = true }, nil, nil, nil},
 		{
 			"log append time from a client, to log append time", withTimes(now, now), func(r *codec.Rules) { r.LogAppendTime = true },
-			func(h *codec.Header) { h.Attributes, h.MaxTimestamp = codec.LogAppendTimeBit, now }, []int{0, 1}, codec.ErrTimestamp,
+			func(h *codec.Header) { h.Attributes, h.MaxTimestamp = codec.LogAppendTimeBit, now },
+			[]int{0, 1},
+			codec.ErrTimestamp,
 		},
 		{
 			"log append time from a client, to create time", withTimes(now, now), nil,
@@ -410,13 +412,17 @@ func TestValidateRecords(t *testing.T) {
 		},
 		{
 			"log append time without a time", withTimes(now), nil,
-			func(h *codec.Header) { h.Attributes = codec.LogAppendTimeBit }, []int{0}, codec.ErrTimestamp,
+			func(h *codec.Header) { h.Attributes = codec.LogAppendTimeBit },
+			[]int{0},
+			codec.ErrTimestamp,
 		},
 		{"keys wanted", keys, func(r *codec.Rules) { r.NeedKey = true }, nil, []int{1, 3}, codec.ErrInvalid},
 		{"no keys wanted", keys, nil, nil, nil, nil},
 		{
 			"a key and a timestamp", append(withTimes(now-5000), codec.Record{Offset: 1, Timestamp: now}),
-			func(r *codec.Rules) { r.NeedKey = true }, nil, []int{0, 1}, codec.ErrTimestamp,
+			func(r *codec.Rules) { r.NeedKey = true }, nil,
+			[]int{0, 1},
+			codec.ErrTimestamp,
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {

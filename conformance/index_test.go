@@ -26,8 +26,10 @@ func TestIndex(t *testing.T) {
 		newFS conformance.NewFS
 		open  index.OpenFunc
 	}{
-		{"mem+mmap", mem, index.OpenMmap}, {"mem+file", mem, index.OpenFile},
-		{"os+mmap", disk, index.OpenMmap}, {"os+file", disk, index.OpenFile},
+		{"mem+mmap", mem, index.OpenMmap},
+		{"mem+file", mem, index.OpenFile},
+		{"os+mmap", disk, index.OpenMmap},
+		{"os+file", disk, index.OpenFile},
 	} {
 		t.Run(subject.name, func(t *testing.T) { conformance.TestIndex(t, subject.newFS, subject.open, nil) })
 	}

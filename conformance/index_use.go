@@ -19,8 +19,10 @@ var indexAppendRows = []row[indexSubject]{
 			x := s.start(c, s.options(), 3)
 			last := indexEntry(2)
 			for _, e := range []index.Entry{
-				{Key: last.Key, Value: last.Value}, {Key: last.Key - 1, Value: last.Value + 1},
-				{Key: last.Key + 1, Value: last.Value - 1}, {Key: indexBase, Value: indexBase},
+				{Key: last.Key, Value: last.Value},
+				{Key: last.Key - 1, Value: last.Value + 1},
+				{Key: last.Key + 1, Value: last.Value - 1},
+				{Key: indexBase, Value: indexBase},
 			} {
 				c.is(x.Append(e), index.ErrOrder, "Append out of order")
 			}

@@ -39,8 +39,18 @@ var mapRows = []row[fsio.FS]{
 			f := create(c, fsys, "f", "abcdef")
 			m := mapOf(c, f, 3, fsio.ReadWrite)
 			for _, r := range []struct{ off, n int64 }{
-				{0, 4}, {3, 1}, {4, 0}, {-1, 1}, {-1, 0}, {1, 3}, {1, math.MaxInt64}, {math.MaxInt64, 1}, {math.MinInt64, 1},
-				{0, -1}, {3, -1}, {math.MaxInt64, math.MaxInt64},
+				{0, 4},
+				{3, 1},
+				{4, 0},
+				{-1, 1},
+				{-1, 0},
+				{1, 3},
+				{1, math.MaxInt64},
+				{math.MaxInt64, 1},
+				{math.MinInt64, 1},
+				{0, -1},
+				{3, -1},
+				{math.MaxInt64, math.MaxInt64},
 			} {
 				c.is(m.View(r.off, r.n, fsio.ViewFunc(func([]byte) error {
 					c.errorf("View of [%d, +%d) of 3 bytes calls its Viewer", r.off, r.n)

@@ -21,8 +21,10 @@ func TestMessageSet(t *testing.T) {
 		newFS conformance.NewFS
 		open  segment.OpenFunc
 	}{
-		{"mem+mmap", mem, segment.OpenMmap}, {"mem+file", mem, segment.OpenFile},
-		{"os+mmap", disk, segment.OpenMmap}, {"os+file", disk, segment.OpenFile},
+		{"mem+mmap", mem, segment.OpenMmap},
+		{"mem+file", mem, segment.OpenFile},
+		{"os+mmap", disk, segment.OpenMmap},
+		{"os+file", disk, segment.OpenFile},
 	} {
 		t.Run(subject.name, func(t *testing.T) { conformance.TestMessageSet(t, subject.newFS, subject.open, nil) })
 	}

@@ -241,8 +241,11 @@ func TestE12E13E20TimeLookup(t *testing.T) {
 			timestamp int64
 			want      index.Entry
 		}{
-			{9, none}, {10, index.Entry{Key: 10, Value: 55}}, {25, index.Entry{Key: 20, Value: 65}},
-			{30, index.Entry{Key: 30, Value: 75}}, {math.MaxInt64, index.Entry{Key: 290, Value: 335}},
+			{9, none},
+			{10, index.Entry{Key: 10, Value: 55}},
+			{25, index.Entry{Key: 20, Value: 65}},
+			{30, index.Entry{Key: 30, Value: 75}},
+			{math.MaxInt64, index.Entry{Key: 290, Value: 335}},
 		} {
 			assert.Equal(t, row.want, look(x, row.timestamp), "Lookup(%d)", row.timestamp)
 		}
@@ -408,8 +411,17 @@ func TestI12MaxBytes(t *testing.T) {
 		maxBytes      int64
 		offset, times int // entries; −1: ErrRange
 	}{
-		{1, -1, -1}, {7, -1, -1}, {8, 1, -1}, {9, 1, -1}, {12, 1, 1}, {100, 12, 8}, {4095, 511, 341}, {4096, 512, 341},
-		{245, 30, 20}, {-1, -1, -1}, {1 << 31, -1, -1},
+		{1, -1, -1},
+		{7, -1, -1},
+		{8, 1, -1},
+		{9, 1, -1},
+		{12, 1, 1},
+		{100, 12, 8},
+		{4095, 511, 341},
+		{4096, 512, 341},
+		{245, 30, 20},
+		{-1, -1, -1},
+		{1 << 31, -1, -1},
 	} {
 		t.Run(fmt.Sprint(row.maxBytes), func(t *testing.T) {
 			everywhere(t, func(t *testing.T, w world) {

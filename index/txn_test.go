@@ -139,8 +139,12 @@ func TestE24TxnCollect(t *testing.T) {
 		want     []index.AbortedTxn
 		done     bool
 	}{
-		{0, 100, four, false}, {0, 32, four[:3], true}, {0, 35, four, true}, {10, 35, four, true},
-		{11, 35, four[1:], true}, {20, 41, four[2:], false},
+		{0, 100, four, false},
+		{0, 32, four[:3], true},
+		{0, 35, four, true},
+		{10, 35, four, true},
+		{11, 35, four[1:], true},
+		{20, 41, four[2:], false},
 	} {
 		all, done := x.Collect(nil, row.from, row.to)
 		assert.Equal(t, row.want, all, "Collect(%d, %d)", row.from, row.to)

@@ -114,8 +114,10 @@ func TestVerifyTransactions(t *testing.T) {
 				require.NoError(t, w.fs.Remove(path.Join(w.dir, name20(0)+e)))
 			}
 		}, ""},
-		{"of one whose begin is damaged", func(w *world) { flip(t, w.fs, path.Join(w.dir, name20(0)+".log"), 70) },
-			"error CRC_MISMATCH 00000000000000000000.log 0"},
+		{
+			"of one whose begin is damaged", func(w *world) { flip(t, w.fs, path.Join(w.dir, name20(0)+".log"), 70) },
+			"error CRC_MISMATCH 00000000000000000000.log 0",
+		},
 		{"of one whose marker is damaged", func(w *world) {
 			b := read(t, w.fs, path.Join(w.dir, name20(3)+".log"))
 			flip(t, w.fs, path.Join(w.dir, name20(3)+".log"), 12+int(b[11])+30)
@@ -256,14 +258,26 @@ func TestVerifyCheckpoints(t *testing.T) {
 	}{
 		{"right", log.Resume{Clean: true, RecoveryPoint: 10, HighWatermark: 10}, nil},
 		{"not clean", log.Resume{RecoveryPoint: 6}, []string{"info UNCLEAN_STOP t-0 -1"}},
-		{"recovery point above the end", log.Resume{Clean: true, RecoveryPoint: 11},
-			[]string{"warning CHECKPOINT_INVALID recovery-point-offset-checkpoint -1"}},
-		{"recovery point below the end of a clean stop", log.Resume{Clean: true, RecoveryPoint: 9},
-			[]string{"warning CHECKPOINT_INVALID recovery-point-offset-checkpoint -1"}},
-		{"log start above the end", log.Resume{Clean: true, RecoveryPoint: 10, StartOffset: 11},
-			[]string{"warning CHECKPOINT_INVALID log-start-offset-checkpoint -1"}},
-		{"high watermark above the end", log.Resume{Clean: true, RecoveryPoint: 10, HighWatermark: 11},
-			[]string{"warning CHECKPOINT_INVALID replication-offset-checkpoint -1"}},
+		{
+			"recovery point above the end",
+			log.Resume{Clean: true, RecoveryPoint: 11},
+			[]string{"warning CHECKPOINT_INVALID recovery-point-offset-checkpoint -1"},
+		},
+		{
+			"recovery point below the end of a clean stop",
+			log.Resume{Clean: true, RecoveryPoint: 9},
+			[]string{"warning CHECKPOINT_INVALID recovery-point-offset-checkpoint -1"},
+		},
+		{
+			"log start above the end",
+			log.Resume{Clean: true, RecoveryPoint: 10, StartOffset: 11},
+			[]string{"warning CHECKPOINT_INVALID log-start-offset-checkpoint -1"},
+		},
+		{
+			"high watermark above the end",
+			log.Resume{Clean: true, RecoveryPoint: 10, HighWatermark: 11},
+			[]string{"warning CHECKPOINT_INVALID replication-offset-checkpoint -1"},
+		},
 	} {
 		w := rolled(t)
 		got := briefs(verifyAll(t, w.fs, w.dir, log.VerifyOptions{Resume: &row.resume}), log.SeverityInfo)

@@ -36,10 +36,16 @@ func aferoIdentity(err error) string {
 		name string
 		errs []error
 	}{
-		{"EOF", []error{io.EOF}}, {"unexpected EOF", []error{io.ErrUnexpectedEOF}}, {"not empty", []error{syscall.ENOTEMPTY}},
-		{"exists", []error{fs.ErrExist}}, {"missing", []error{fs.ErrNotExist}}, {"is a directory", []error{syscall.EISDIR}},
-		{"not a directory", []error{syscall.ENOTDIR}}, {"closed", []error{fs.ErrClosed}},
-		{"denied", []error{fs.ErrPermission, syscall.EBADF}}, {"unsupported", []error{errors.ErrUnsupported}},
+		{"EOF", []error{io.EOF}},
+		{"unexpected EOF", []error{io.ErrUnexpectedEOF}},
+		{"not empty", []error{syscall.ENOTEMPTY}},
+		{"exists", []error{fs.ErrExist}},
+		{"missing", []error{fs.ErrNotExist}},
+		{"is a directory", []error{syscall.EISDIR}},
+		{"not a directory", []error{syscall.ENOTDIR}},
+		{"closed", []error{fs.ErrClosed}},
+		{"denied", []error{fs.ErrPermission, syscall.EBADF}},
+		{"unsupported", []error{errors.ErrUnsupported}},
 	} {
 		for _, target := range id.errs {
 			if errors.Is(err, target) {

@@ -350,11 +350,23 @@ var identities = []struct {
 	name string
 	err  error
 }{
-	{"ErrBadName", fsio.ErrBadName}, {"ErrNotRegular", fsio.ErrNotRegular}, {"ErrLocked", fsio.ErrLocked},
-	{"ErrMapBusy", fsio.ErrMapBusy}, {"ErrExist", fs.ErrExist}, {"ErrNotExist", fs.ErrNotExist},
-	{"ErrPermission", fs.ErrPermission}, {"ErrClosed", fs.ErrClosed}, {"ErrInvalid", fs.ErrInvalid},
-	{"EOF", io.EOF}, {"ErrUnexpectedEOF", io.ErrUnexpectedEOF}, {"ENOTDIR", syscall.ENOTDIR}, {"EISDIR", syscall.EISDIR},
-	{"ENOTEMPTY", syscall.ENOTEMPTY}, {"EFBIG", syscall.EFBIG}, {"ENOSPC", syscall.ENOSPC}, {"errRoom", errRoom},
+	{"ErrBadName", fsio.ErrBadName},
+	{"ErrNotRegular", fsio.ErrNotRegular},
+	{"ErrLocked", fsio.ErrLocked},
+	{"ErrMapBusy", fsio.ErrMapBusy},
+	{"ErrExist", fs.ErrExist},
+	{"ErrNotExist", fs.ErrNotExist},
+	{"ErrPermission", fs.ErrPermission},
+	{"ErrClosed", fs.ErrClosed},
+	{"ErrInvalid", fs.ErrInvalid},
+	{"EOF", io.EOF},
+	{"ErrUnexpectedEOF", io.ErrUnexpectedEOF},
+	{"ENOTDIR", syscall.ENOTDIR},
+	{"EISDIR", syscall.EISDIR},
+	{"ENOTEMPTY", syscall.ENOTEMPTY},
+	{"EFBIG", syscall.EFBIG},
+	{"ENOSPC", syscall.ENOSPC},
+	{"errRoom", errRoom},
 }
 
 // outcome is a result and the identity of an error, with what it wraps.

@@ -2,11 +2,10 @@ package crashfs
 
 import (
 	"hash/maphash"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
-
-	"io/fs"
 )
 
 // folder is a directory in the model.

@@ -246,7 +246,7 @@ func (f *inode) setSizeAtLeast(end int64, sums *sums) {
 }
 
 // drop forgets the effects in [from, to): their bytes will never be on the disk.
-func (f *inode) drop(from, to int64, unit int64) {
+func (f *inode) drop(from, to, unit int64) {
 	for _, s := range f.sectors {
 		if at := s.number * unit; at >= from && at < to {
 			s.effects, s.versions = nil, nil

@@ -128,9 +128,7 @@ func (s *store) finishSwaps() error {
 		return s.fsys.SyncDir(storeDir)
 	}
 	if s.bug == removesBeforeSwap {
-		for _, name := range swaps {
-			rest = append(rest, name)
-		}
+		rest = append(rest, swaps...)
 		swaps = nil
 	}
 	if err := rename(); err != nil {

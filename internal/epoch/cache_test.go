@@ -100,21 +100,25 @@ func TestEndOffset(t *testing.T) {
 		}},
 		{"J9 in between", list(1, 11, 1, 12, 2, 13, 2, 14, 3, 15, 3, 16), []question{{2, 17, epoch.End{Epoch: 2, Offset: 15}, true}}},
 		{"J10 one that never was", list(0, 10, 2, 13, 4, 17), []question{
-			{1, 20, epoch.End{Epoch: 0, Offset: 13}, true}, {2, 20, epoch.End{Epoch: 2, Offset: 17}, true},
+			{1, 20, epoch.End{Epoch: 0, Offset: 13}, true},
+			{2, 20, epoch.End{Epoch: 2, Offset: 17}, true},
 			{3, 20, epoch.End{Epoch: 2, Offset: 17}, true},
 		}},
 		{"J11 above the latest", list(2, 100), []question{{epoch: 3, end: 200}}},
 		{"J14", list(1, 5, 2, 6, 1, 7), []question{{1, 8, epoch.End{Epoch: 1, Offset: 8}, true}, {epoch: 2, end: 8}}},
 		{"J16", list(0, 0, 1, 0), []question{
-			{1, 0, epoch.End{Epoch: 1, Offset: 0}, true}, {0, 0, epoch.End{Epoch: 0, Offset: 0}, true},
+			{1, 0, epoch.End{Epoch: 1, Offset: 0}, true},
+			{0, 0, epoch.End{Epoch: 0, Offset: 0}, true},
 			{1, 5, epoch.End{Epoch: 1, Offset: 5}, true},
 		}},
 		{"J16 later", list(0, 0, 1, 0, 2, 5), []question{
-			{2, 10, epoch.End{Epoch: 2, Offset: 10}, true}, {1, 10, epoch.End{Epoch: 1, Offset: 5}, true},
+			{2, 10, epoch.End{Epoch: 2, Offset: 10}, true},
+			{1, 10, epoch.End{Epoch: 1, Offset: 5}, true},
 			{0, 10, epoch.End{Epoch: 0, Offset: 0}, true},
 		}},
 		{"J17", list(0, 0, 1, 3, 2, 6), []question{
-			{0, 9, epoch.End{Epoch: 0, Offset: 3}, true}, {1, 9, epoch.End{Epoch: 1, Offset: 6}, true},
+			{0, 9, epoch.End{Epoch: 0, Offset: 3}, true},
+			{1, 9, epoch.End{Epoch: 1, Offset: 6}, true},
 			{2, 9, epoch.End{Epoch: 2, Offset: 9}, true},
 		}},
 	} {

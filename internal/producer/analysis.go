@@ -70,7 +70,8 @@ func (a *Analysis) Add(b Batch) (dup segment.ProducerBatch, duplicate bool, err 
 	}
 	if !a.verified(u, h) {
 		return segment.ProducerBatch{}, false, fmt.Errorf(
-			"producer %d at offset %d: not part of a verified transaction: %w", u.id, h.BaseOffset, ErrInvalidTxnState)
+			"producer %d at offset %d: not part of a verified transaction: %w", u.id, h.BaseOffset, ErrInvalidTxnState,
+		)
 	}
 	if h.Attributes.Control() {
 		err = a.end(u, &b)

@@ -118,6 +118,7 @@ func marker(id int64, epoch int16, coordinatorEpoch int32, commit bool, offset i
 func commit(id int64, epoch int16, offset int64) producer.Batch {
 	return marker(id, epoch, 0, true, offset)
 }
+
 func abort(id int64, epoch int16, offset int64) producer.Batch {
 	return marker(id, epoch, 0, false, offset)
 }
