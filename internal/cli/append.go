@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stratalog/strata/codec"
-	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/internal/checkpoint"
 	"github.com/stratalog/strata/log"
 	"github.com/stratalog/strata/scheduler"
@@ -22,6 +20,9 @@ import (
 // batchBytes is how much of records append puts into one batch, before they are compressed: what a broker
 // with the default max.message.bytes takes.
 const batchBytes = 1 << 20
+
+// lineBuffer is how much of the input is read at a time.
+const lineBuffer = 1 << 20
 
 // maxLineBytes bounds a line of input: a record of 2³¹−1 bytes as base64 would not fit a batch.
 const maxLineBytes = 1 << 30
@@ -117,9 +118,7 @@ func newAppender(e *env, o appendOptions) (*appender, error) {
 		return nil, usagef("--segment-bytes is %d: give 14 to %d", o.segmentBytes, math.MaxInt32)
 	}
 	a.options = log.Options{Config: log.Config{SegmentBytes: o.segmentBytes, MessageBytes: math.MaxInt32}}
-	a.options.Events.Recovered = func(r log.Recovery) {
-		a.notice("the log was not closed cleanly: recovered up to offset %d, %d bytes cut", r.EndOffset, r.CutBytes())
-	}
+	a.options.Events.Recovered = a.recovered
 	if o.topicID != "" {
 		id, err := checkpoint.ParseID(o.topicID)
 		if err != nil {
@@ -130,71 +129,44 @@ func newAppender(e *env, o appendOptions) (*appender, error) {
 	return a, nil
 }
 
+// recovered tells what opening the log put in order. That old snapshots went is none of it.
+func (a *appender) recovered(r log.Recovery) {
+	switch {
+	case !r.Clean:
+		a.notice("the log was not closed cleanly: recovered up to offset %d, %d bytes cut", r.EndOffset, r.CutBytes())
+	case len(r.Repaired) > 0:
+		a.notice("indexes of %d segments were missing or damaged, and are built anew", len(r.Repaired))
+	}
+}
+
 // run appends what standard input has to the partition in dir.
 func (a *appender) run(ctx context.Context, dir string) (err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
-	unlock, err := a.lockAbove(dir)
+	above, err := a.lockAbove(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, unlock()) }()
+	defer func() { err = errors.Join(err, above.close()) }()
 	if a.log, err = log.Open(ctx, dir, a.options); err != nil {
 		return err
 	}
+	if err := above.unmark(); err != nil {
+		return errors.Join(err, a.log.Close())
+	}
 	failed := a.lines(ctx)
-	if err := errors.Join(failed, a.log.Close()); err != nil {
-		a.tell()
-		return err
+	closed := a.log.Close()
+	if closed == nil {
+		closed = above.remark()
 	}
 	a.tell()
-	return nil
-}
-
-// lockAbove locks the directory above dir as a broker does, if that is a log directory, and takes from its
-// checkpoints what is known of the log.
-func (a *appender) lockAbove(dir string) (unlock func() error, err error) {
-	above, err := fsio.OS(filepath.Dir(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return func() error { return nil }, nil // log.Open makes it
-	}
-	if err != nil {
-		return nil, err
-	}
-	p := &partition{path: dir, fsys: above, dir: filepath.Base(dir), name: namePartition(dir)}
-	r, err := p.resume()
-	if err != nil {
-		a.notice("a checkpoint of the log directory is damaged, the log is verified from its begin: %v", err)
-		r = &resume{}
-	}
-	a.options.Resume = (*log.Resume)(r)
-	if !isLogDir(above) {
-		return above.Close, nil
-	}
-	held, err := above.Lock(checkpoint.Lock)
-	if errors.Is(err, fsio.ErrLocked) {
-		err = fmt.Errorf("%s is in use: stop the broker, or the other strata: %w", filepath.Dir(dir), err)
-	}
-	if err != nil {
-		return nil, errors.Join(err, above.Close())
-	}
-	return func() error { return errors.Join(held.Close(), above.Close()) }, nil
-}
-
-// isLogDir reports whether the root of fsys is a log directory, which whoever writes in it locks.
-func isLogDir(fsys fsio.FS) bool {
-	for _, name := range []string{checkpoint.Lock, checkpoint.MetaProperties} {
-		if _, err := fsys.Stat(name); err == nil {
-			return true
-		}
-	}
-	return false
+	return errors.Join(failed, closed)
 }
 
 // lines appends the lines of standard input.
 func (a *appender) lines(ctx context.Context) error {
-	in := &lineReader{r: bufio.NewReaderSize(a.in, 1<<20)}
+	in := &lineReader{r: bufio.NewReaderSize(newBreakable(ctx, a.in), lineBuffer)}
 	for {
 		line, err := in.next()
 		if errors.Is(err, io.EOF) {

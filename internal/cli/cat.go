@@ -141,12 +141,12 @@ func (c *cat) from(ctx context.Context, p *partition) (int64, error) {
 	switch c.offset {
 	case "start":
 	case "end":
-		return p.endOffset()
+		return p.endOffset(ctx)
 	default:
 		from, _ = strconv.ParseInt(c.offset, 10, 64) // check has looked at it
 	}
 	if from < 0 {
-		end, err := p.endOffset()
+		end, err := p.endOffset(ctx)
 		if err != nil {
 			return 0, err
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/stratalog/strata/fsio"
@@ -47,13 +48,25 @@ func (e *env) notice(format string, args ...any) {
 	// Notices and data keep their order where both go to one terminal. Where they cannot be written there
 	// is nobody to tell.
 	_ = e.out.Flush()
-	fmt.Fprintf(e.errs, "strata: "+format+"\n", args...)
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // errors.Join has a line for each
+	fmt.Fprintf(e.errs, "strata: %s\n", text)
+}
+
+// stopped says why a verb is to end early: an interrupt came, or what it writes is not taken any more.
+func (e *env) stopped(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	_, err := e.out.Write(nil)
+	return err
 }
 
 // Main runs the command line args, without the program's name, and returns its exit status.
 func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop)   // a second interrupt does not ask
+	signal.Ignore(syscall.SIGPIPE) // where nobody reads on, a write fails, and the verb ends
 	e := &env{in: in, out: bufio.NewWriterSize(out, 64<<10), errs: errs}
 	root := newRoot(e)
 	root.SetArgs(args)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"path"
 
@@ -41,6 +42,7 @@ func newDump(e *env) *cobra.Command {
 			"nothing, and exits with 3 where something was wrong.",
 		Example: "  strata dump /var/lib/kafka/orders-0\n" +
 			"  strata dump -o kafka --print-data-log --files 00000000000000000000.log",
+		Args: takes(0, -1, "files and directories"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.deep = o.deep || o.data
 			show, err := newSink(e, o)
@@ -127,13 +129,15 @@ type dump struct {
 	dumpOptions
 	codec codec.Codec
 	show  sink
-	bad   bool // a problem was found
+	bad   bool         // a problem was found
+	stop  func() error // says why to end early, if so
 }
 
 // run dumps the files and directories that paths name.
 func (d *dump) run(ctx context.Context, paths []string) error {
+	d.stop = func() error { return d.stopped(ctx) }
 	for _, p := range paths {
-		if err := d.path(ctx, p); err != nil {
+		if err := d.path(p); err != nil {
 			return err
 		}
 	}
@@ -147,7 +151,7 @@ func (d *dump) run(ctx context.Context, paths []string) error {
 }
 
 // path dumps the file or directory p.
-func (d *dump) path(ctx context.Context, p string) (err error) {
+func (d *dump) path(p string) (err error) {
 	at, err := openPlace(p)
 	if err != nil {
 		return err
@@ -158,13 +162,17 @@ func (d *dump) path(ctx context.Context, p string) (err error) {
 		if names, err = d.dumpable(at.fsys); err != nil {
 			return err
 		}
+		if len(names) == 0 {
+			return fmt.Errorf("%s holds no files that dump shows: name a file, or the directory of a partition", p)
+		}
 	}
 	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		d.show.open(at.show(name))
-		if err := d.file(at.fsys, name); err != nil {
+		err := d.file(at.fsys, name)
+		if stopped := d.stop(); stopped != nil {
+			return stopped
+		}
+		if err != nil {
 			d.report(problem{kind: damage, pos: -1, offset: codec.NoOffset, next: codec.NoOffset, err: err})
 		}
 	}

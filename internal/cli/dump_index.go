@@ -145,6 +145,9 @@ func (d *dump) offsetIndex(f *openFile) error {
 // offsetEntries shows the entries of x, and checks them against the log in w.
 func (d *dump) offsetEntries(x *indexFile, w *window) error {
 	for i := range x.len() {
+		if err := d.stop(); err != nil {
+			return err
+		}
 		e, err := x.entry(i)
 		if err != nil {
 			return err
@@ -195,6 +198,9 @@ func (d *dump) timeIndex(f *openFile) error {
 func (d *dump) timeEntries(x, offsets *indexFile, w *window) error {
 	before := codec.NoTimestamp
 	for i := range x.len() {
+		if err := d.stop(); err != nil {
+			return err
+		}
 		e, err := x.entry(i)
 		if err != nil {
 			return err
@@ -248,6 +254,9 @@ func (d *dump) timeEntry(e index.Entry, before, pos int64, offsets *indexFile, w
 // none, a header with the last offset −1.
 func (d *dump) batchWith(w *window, pos, offset int64) (at int64, h codec.Header, err error) {
 	for {
+		if err := d.stop(); err != nil {
+			return pos, h, err
+		}
 		h, err := w.batchAt(d.codec, pos)
 		switch {
 		case errors.Is(err, codec.ErrShort):

@@ -22,6 +22,9 @@ func (d *dump) log(f *openFile) error {
 	d.show.note(head)
 	l := &logDump{dump: d, window: window{file: f, end: min(f.size, d.maxBytes)}, last: codec.NoOffset}
 	for l.at < l.end {
+		if err := d.stop(); err != nil {
+			return err
+		}
 		more, err := l.next()
 		if err != nil {
 			return err

@@ -40,6 +40,7 @@ func newLs(e *env) *cobra.Command {
 		Short: "List the partitions of log directories",
 		Long: "ls lists the partitions of log directories, of the working directory where none is named: a row\n" +
 			"each, with what is on disk. Where a broker is at work the end may be higher by now.",
+		Args: takes(0, -1, "log directories"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "text" && output != "json" {
 				return usagef("unknown output %q: -o takes text or json", output)

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/stratalog/strata/codec"
 	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/internal/checkpoint"
 	"github.com/stratalog/strata/log"
@@ -31,7 +32,7 @@ func openPartition(given string) (*partition, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s does not exist", given)
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", given, err)
 	}
 	if real, err = filepath.Abs(real); err != nil {
 		return nil, err
@@ -143,14 +144,36 @@ func (p *partition) log(ctx context.Context) (*log.Log, error) {
 	return log.Open(ctx, p.dir, log.Options{FS: p.fsys, ReadOnly: true, Resume: (*log.Resume)(r)})
 }
 
-// endOffset is the offset behind the last record.
-func (p *partition) endOffset() (int64, error) {
-	s, err := p.open(p.bases[len(p.bases)-1])
+// endOffset is the offset behind the last record. Where the index does not lead there, since something is
+// damaged, it is that behind the last record that can be read.
+func (p *partition) endOffset(ctx context.Context) (int64, error) {
+	last := p.bases[len(p.bases)-1]
+	if s, err := p.open(last); err == nil {
+		end, err := s.NextOffset()
+		if err = errors.Join(err, s.Close()); err == nil {
+			return end, nil
+		}
+	}
+	return p.scanEnd(ctx, last)
+}
+
+// scanEnd is the offset behind the last record that can be read of the segment with the given base offset.
+func (p *partition) scanEnd(ctx context.Context, base int64) (end int64, err error) {
+	s, err := p.scan(codec.Kafka(), base, base)
 	if err != nil {
 		return 0, err
 	}
-	end, err := s.NextOffset()
-	return end, errors.Join(err, s.Close())
+	defer func() { err = errors.Join(err, s.Close()) }()
+	end = base
+	for piece, err := range s.pieces() {
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return 0, err
+		}
+		if piece.Err == nil {
+			end = piece.Batch.Header.NextOffset()
+		}
+	}
+	return end, nil
 }
 
 // open opens the segment with the given base offset, without changing it.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 )
 
@@ -36,6 +38,9 @@ func takes(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {
 			return usagef("%s takes %s: %s", cmd.Name(), what, cmd.UseLine())
+		}
+		if slices.Contains(args, "") { // an unset variable of a script, which must not stand for the working directory
+			return usagef("an argument is empty: %s takes %s", cmd.Name(), what)
 		}
 		return nil
 	}

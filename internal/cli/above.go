@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/internal/checkpoint"
+	"github.com/stratalog/strata/log"
+)
+
+// maxMarkBytes bounds a mark of a clean stop, which holds a number.
+const maxMarkBytes = 1 << 16
+
+// above is the directory above a partition that is written to. A nil one is not there yet.
+type above struct {
+	fsys *fsio.OSFS
+	held interface{ Close() error } // its lock, if it is a log directory
+	mark []byte                     // what its mark of a clean stop holds; nil where it has none
+}
+
+// lockAbove locks the directory above dir as a broker does, if that is a log directory, and takes from its
+// checkpoints what is known of the log.
+func (a *appender) lockAbove(dir string) (_ *above, err error) {
+	fsys, err := fsio.OS(filepath.Dir(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // log.Open makes it
+	}
+	if err != nil {
+		return nil, err
+	}
+	up := &above{fsys: fsys}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, up.close())
+		}
+	}()
+	if isLogDir(fsys) {
+		if err := up.lock(filepath.Dir(dir)); err != nil {
+			return nil, err
+		}
+	}
+	p := &partition{path: dir, fsys: fsys, dir: filepath.Base(dir), name: namePartition(dir)}
+	r, err := p.resume()
+	if err != nil {
+		a.notice("a checkpoint of the log directory is damaged, the log is verified from its begin: %v", err)
+		r = &resume{}
+	}
+	a.options.Resume = (*log.Resume)(r)
+	return up, nil
+}
+
+// isLogDir reports whether the root of fsys is a log directory, which whoever writes in it locks.
+func isLogDir(fsys fsio.FS) bool {
+	for _, name := range []string{checkpoint.Lock, checkpoint.MetaProperties} {
+		if _, err := fsys.Stat(name); !errors.Is(err, fs.ErrNotExist) { // what cannot be looked at is there
+			return true
+		}
+	}
+	return false
+}
+
+// lock locks the log directory, which is told as shown.
+func (up *above) lock(shown string) error {
+	held, err := up.fsys.Lock(checkpoint.Lock)
+	switch {
+	case errors.Is(err, fsio.ErrLocked):
+		return fmt.Errorf("%s is in use: stop the broker, or the other strata: %w", shown, err)
+	case err != nil:
+		return fmt.Errorf("lock the log directory %s: %w", shown, err)
+	}
+	up.held = held
+	return nil
+}
+
+// unmark takes the mark of a clean stop away while the partition is written to: behind a crash in the midst
+// of that a broker has to recover, and not to go on behind a torn batch.
+func (up *above) unmark() error {
+	if up == nil || up.held == nil {
+		return nil
+	}
+	mark, err := checkpoint.ReadFile(up.fsys, checkpoint.CleanShutdown, maxMarkBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := up.fsys.Remove(checkpoint.CleanShutdown); err != nil {
+		return err
+	}
+	up.mark = append([]byte{}, mark...) // not nil, also where it is empty
+	return up.fsys.SyncDir(".")
+}
+
+// remark puts the mark back, once the partition is closed cleanly.
+func (up *above) remark() error {
+	if up == nil || up.mark == nil {
+		return nil
+	}
+	return fsio.WriteFile(up.fsys, checkpoint.CleanShutdown, up.mark)
+}
+
+// close gives the lock and the directory back.
+func (up *above) close() error {
+	if up == nil {
+		return nil
+	}
+	if up.held == nil {
+		return up.fsys.Close()
+	}
+	return errors.Join(up.held.Close(), up.fsys.Close())
+}
