@@ -417,7 +417,14 @@ func (r *loader) publish() error {
 	if r.o.Resume != nil {
 		hw = max(hw, r.o.Resume.HighWatermark)
 	}
-	r.Log.publishTxns(view{segs: r.segs, size: size, start: r.start, end: r.end, hw: hw, unstable: codec.NoOffset})
+	v := view{segs: r.segs, size: size, start: r.start, end: r.end, hw: hw, unstable: codec.NoOffset}
+	if r.o.Replicated { // as in Kafka, the high watermark is an offset at first, and has no place in a file
+		v.hw = min(hw, r.end)
+		r.txnsOf(&v)
+		r.show(v)
+	} else {
+		r.Log.publishTxns(v)
+	}
 	if r.o.ReadOnly {
 		return nil
 	}

@@ -92,8 +92,14 @@ func (l *Log) publish(v view) {
 func (l *Log) publishTxns(v view) {
 	if !l.o.Replicated || v.hw >= v.end {
 		v.hw, v.aligned = v.end, true
+		l.prod.SetHighWatermark(v.hw)
 	}
-	l.prod.SetHighWatermark(v.hw)
+	l.txnsOf(&v)
+	l.show(v)
+}
+
+// txnsOf finds the first unstable offset of v.
+func (l *Log) txnsOf(v *view) {
 	if v.unstable = l.prod.FirstUnstable(); v.unstable != codec.NoOffset && v.unstable < v.start {
 		if v.unstable = v.start; v.start < v.end {
 			if first, ok, err := v.firstOfBatch(v.start); err == nil && ok { // as Kafka has it
@@ -101,7 +107,6 @@ func (l *Log) publishTxns(v view) {
 			}
 		}
 	}
-	l.show(v)
 }
 
 // show makes v the current view.

@@ -27,6 +27,7 @@ func (l *Log) SetHighWatermark(offset int64) (at int64, moved bool) {
 		return was, false
 	}
 	v.hw, v.aligned = min(max(offset, v.start), v.end), false
+	l.prod.SetHighWatermark(v.hw)
 	l.publishTxns(v)
 	return v.hw, v.hw != was
 }
@@ -49,8 +50,9 @@ func (l *Log) RaiseHighWatermark(offset int64) (was int64, moved bool, err error
 		return was, false, nil
 	}
 	first, ok, err := v.firstOfBatch(offset)
-	switch v.aligned = err == nil; {
-	case err != nil: // the next read tries again
+	inFile := err == nil && offset >= v.segs[0].BaseOffset()
+	switch v.aligned = inFile; {
+	case !inFile: // the next read tries again
 		v.hw = offset
 	case ok:
 		v.hw = first
@@ -60,6 +62,7 @@ func (l *Log) RaiseHighWatermark(offset int64) (was int64, moved bool, err error
 	if v.hw <= was {
 		return was, false, nil
 	}
+	l.prod.SetHighWatermark(v.hw)
 	l.publishTxns(v)
 	return was, true, nil
 }
@@ -71,12 +74,26 @@ func (l *Log) align(v *view) *view {
 	if v.aligned {
 		return v
 	}
+	if v.hw < max(v.start, v.segs[0].BaseOffset()) {
+		return v // it lies in no file
+	}
 	first, ok, err := v.firstOfBatch(v.hw)
-	if err != nil || !ok {
+	if err != nil {
 		return v
+	}
+	if !ok { // the end, or a hole before it
+		first = v.end
 	}
 	next := *v
 	next.hw, next.aligned = first, true
+	// A writer that is at work looks at the transactions itself, when it publishes.
+	if l.mu.TryLock() {
+		defer l.mu.Unlock()
+		if l.view.Load() == v {
+			l.prod.SetHighWatermark(next.hw)
+			l.txnsOf(&next)
+		}
+	}
 	if !l.view.CompareAndSwap(v, &next) {
 		return l.view.Load()
 	}

@@ -67,7 +67,8 @@ func (w *walker) misled(err error) error {
 }
 
 // nextInOrder is next. Offsets that do not rise or leave the segment's bounds are damage, and so are such
-// that the next batch takes back: no checksum covers a base offset.
+// that the next batch takes back: no checksum covers a base offset. Batches that overlap are none: Kafka's
+// followers take them, as long as the last offsets rise.
 func (w *walker) nextInOrder() (Batch, error) {
 	b, err := w.next()
 	if err != nil {
@@ -90,8 +91,10 @@ func (w *walker) order(b Batch) error {
 			b.BaseOffset, b.LastOffset, w.seg.base, ErrOffsets))
 	case w.before == codec.NoOffset || first(b) == w.before:
 		return nil
-	case first(b) < w.before:
+	case b.LastOffset < w.before:
 		return w.seg.damage(b.Pos, fmt.Errorf("offset %d behind %d: %w", first(b), w.before-1, ErrOffsets))
+	case first(b) < w.before:
+		return nil
 	}
 	if b.End() >= w.end {
 		return nil

@@ -92,6 +92,8 @@ type readAnswer struct {
 	Decoded    string      `json:"decoded,omitempty"`
 	Incomplete bool        `json:"incomplete"`
 	Aborted    *[][2]int64 `json:"aborted,omitempty"`
+
+	hole bool // no batch has the offset or a later one
 }
 
 // isolations are the names of what bounds a read.
@@ -134,7 +136,7 @@ func (w *world) read(op *Op, m Meta) (any, error) {
 			return nil, err
 		}
 	}
-	if o.Isolation == log.ReadCommitted {
+	if o.Isolation == log.ReadCommitted && !r.hole {
 		aborted := make([][2]int64, 0)
 		for _, t := range slice.Aborted() {
 			aborted = append(aborted, [2]int64{t.ProducerID, t.FirstOffset})
@@ -193,7 +195,7 @@ func (w *world) placeOf(s *segment.Slice, offset, limit int64) (r readAnswer, er
 		return r, err
 	}
 	if len(b) == 0 {
-		r.Offset = w.log.EndOffset()
+		r.Offset, r.hole = w.log.EndOffset(), true // Kafka answers with the end, and without transactions
 		return r, nil
 	}
 	r.Offset, err = firstOffset(b)

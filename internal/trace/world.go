@@ -192,12 +192,11 @@ func (w *world) noteSizes(all []string) error {
 		if err != nil {
 			return err
 		}
-		// Another of that name may have been renamed over one that was deleted before.
-		for _, was := range []string{name, live} {
-			size, ok := w.sizes[was]
-			if ok && size <= int64(len(b)) && checksum(b[:size]) == w.files[was].crc {
-				sizes[name] = size
-				break
+		// It may be the one that had this name before, or another that was renamed over it. Where it begins
+		// with the bytes of either, it is the longer one: behind the other's there would be zeros.
+		for _, was := range []seen{w.files[name], w.files[live]} {
+			if was.size <= int64(len(b)) && checksum(b[:was.size]) == was.crc {
+				sizes[name] = max(sizes[name], was.size)
 			}
 		}
 	}
