@@ -180,23 +180,30 @@ func (a *appender) lines(ctx context.Context) error {
 		case errors.Is(err, errControl):
 			a.control++
 			continue
-		case err == nil:
-			err = a.add(r)
+		case err != nil:
+			err = fmt.Errorf("line %d: %w", in.number, err)
+		default:
+			err = a.add(r, in.number)
 		}
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return errors.Join(fmt.Errorf("line %d: %w", in.number, err), a.flush())
+			return errors.Join(err, a.flush())
 		}
 	}
 }
 
-// add puts r into the batch, and appends that first where it is full.
-func (a *appender) add(r codec.Record) error {
+// add puts r, of the line with the given number, into the batch, and appends that first where it is full:
+// which may fail for the lines before.
+func (a *appender) add(r codec.Record, number int) error {
 	if a.builder != nil && a.builder.Len() < a.batchRecords {
-		if ok, err := a.builder.Add(r); ok || err != nil {
-			return err
+		ok, err := a.builder.Add(r)
+		if err != nil {
+			return fmt.Errorf("line %d: %w", number, err)
+		}
+		if ok {
+			return nil
 		}
 	}
 	if err := a.flush(); err != nil {
@@ -205,8 +212,10 @@ func (a *appender) add(r codec.Record) error {
 	h := codec.NewHeader(2)
 	h.Attributes = codec.Attributes(a.compression)
 	a.builder = codec.NewBuilder(a.codec, h, int(min(batchBytes, a.segmentBytes)))
-	_, err := a.builder.Add(r)
-	return err
+	if _, err := a.builder.Add(r); err != nil {
+		return fmt.Errorf("line %d: %w", number, err)
+	}
+	return nil
 }
 
 // flush appends the batch.

@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/stratalog/strata/codec"
 )
@@ -59,11 +62,15 @@ func (a *appender) parseLine(line []byte) (codec.Record, error) {
 
 // parseJSON makes a record of a line of cat -o json. Of its fields key, value, timestamp and headers count.
 func parseJSON(line []byte) (r codec.Record, err error) {
-	in := recordLine{Type: "record"}
+	in := &recordLine{Type: "record"}
 	if err := json.Unmarshal(line, &in); err != nil {
 		return r, fmt.Errorf("no JSON object of a record: %w", err)
 	}
 	switch {
+	case in == nil:
+		return r, errors.New("no JSON object of a record: null")
+	case !wholeText(line):
+		return r, errors.New("a string that is no UTF-8, or half of a surrogate pair: give such bytes as base64")
 	case in.Type != "record":
 		return r, fmt.Errorf("an object of the type %q, not a record", in.Type)
 	case in.Control != nil:
@@ -76,11 +83,14 @@ func parseJSON(line []byte) (r codec.Record, err error) {
 		return r, err
 	}
 	for _, h := range in.Headers {
+		if h.Key == nil {
+			return r, errors.New("a header without a key: Kafka has none")
+		}
 		value, err := decodeBytes("header", h.Value, h.Encoding)
 		if err != nil {
 			return r, err
 		}
-		r.Headers = append(r.Headers, codec.RecordHeader{Key: []byte(h.Key), Value: value})
+		r.Headers = append(r.Headers, codec.RecordHeader{Key: []byte(*h.Key), Value: value})
 	}
 	if in.Timestamp == nil {
 		r.Timestamp = now()
@@ -105,6 +115,48 @@ func decodeBytes(name string, s *string, encoding string) ([]byte, error) {
 			return nil, fmt.Errorf("the %s is no base64: %w", name, err)
 		}
 		return b, nil
+	case encoding == "null":
+		return nil, fmt.Errorf("the %s is a string, and its encoding null: give one of them", name)
 	}
 	return nil, fmt.Errorf("the %s has the unknown encoding %q: utf8, base64 and null are known", name, encoding)
+}
+
+// wholeText reports whether the strings of a line of JSON are text. Where they are not, encoding/json puts
+// U+FFFD in the place of what is wrong, and a copy would not be one.
+func wholeText(line []byte) bool {
+	if !utf8.Valid(line) {
+		return false
+	}
+	for {
+		i := bytes.IndexByte(line, '\\')
+		if i < 0 {
+			return true
+		}
+		line = line[i:]
+		unit, ok := escapedUnit(line)
+		switch {
+		case !ok: // another escape, of one character
+			line = line[2:]
+			continue
+		case utf16.IsSurrogate(unit):
+			low, ok := escapedUnit(line[unitBytes:])
+			if !ok || utf16.DecodeRune(unit, low) == utf8.RuneError {
+				return false
+			}
+			line = line[unitBytes:]
+		}
+		line = line[unitBytes:]
+	}
+}
+
+// unitBytes is how long an escape such as \ud83d is.
+const unitBytes = 6
+
+// escapedUnit is the UTF-16 code unit with whose escape b begins, if it does.
+func escapedUnit(b []byte) (rune, bool) {
+	if len(b) < unitBytes || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	unit, err := strconv.ParseUint(string(b[2:unitBytes]), 16, 16)
+	return rune(unit), err == nil
 }

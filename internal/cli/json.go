@@ -78,7 +78,7 @@ type recordLine struct {
 
 // headerLine is a header of a record.
 type headerLine struct {
-	Key      string  `json:"key"`
+	Key      *string `json:"key"`
 	Value    *string `json:"value"`
 	Encoding string  `json:"encoding"`
 }
@@ -101,7 +101,8 @@ func newRecordLine(p partitionName, h codec.Header, r codec.Record) recordLine {
 	line.Key, line.KeyEncoding = encodeBytes(r.Key)
 	line.Value, line.ValueEncoding = encodeBytes(r.Value)
 	for i, header := range r.Headers {
-		line.Headers[i].Key = string(header.Key)
+		key := string(header.Key)
+		line.Headers[i].Key = &key
 		line.Headers[i].Value, line.Headers[i].Encoding = encodeBytes(header.Value)
 	}
 	if h.Attributes.Control() {
