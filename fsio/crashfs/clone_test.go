@@ -161,12 +161,20 @@ func TestCrashLeaves(t *testing.T) {
 		{"a cut", crashfs.Strict, func(t *testing.T, fsys *crashfs.FS) {
 			durable(t, fsys, "f", strings.Repeat("a", 1024))
 			require.NoError(t, open(t, fsys, "f").Truncate(100))
-		}, []string{"f=a*1024", "f=a*100"}},
+		}, []string{"f=a*1024", "f=a*100", "f=a*100,.*412,a*512", "f=a*512,.*512", "f=a*100,.*924"}},
 		{"a cut, and growth", crashfs.Strict, func(t *testing.T, fsys *crashfs.FS) {
 			durable(t, fsys, "f", strings.Repeat("a", 1024))
 			require.NoError(t, open(t, fsys, "f").Truncate(100))
 			require.NoError(t, open(t, fsys, "f").Truncate(600))
-		}, []string{"f=a*1024", "f=a*100", "f=a*100,.*500"}},
+		}, []string{
+			"f=a*1024", "f=a*100", "f=a*100,.*412,a*512", "f=a*512,.*512", "f=a*100,.*924", "f=a*100,.*500",
+		}},
+		{"an append across a page", crashfs.Strict, func(t *testing.T, fsys *crashfs.FS) {
+			durable(t, fsys, "f", strings.Repeat("a", 4095))
+			write(t, open(t, fsys, "f"), "bc", 4095)
+		}, []string{
+			"f=a*4095", "f=a*4095,b", "f=a*4095,.", "f=a*4095,bc", "f=a*4095,b.", "f=a*4095,.c", "f=a*4095,..",
+		}},
 		{"stores, one page of them flushed", crashfs.Strict, func(t *testing.T, fsys *crashfs.FS) {
 			durable(t, fsys, "f", strings.Repeat("a", 8192))
 			m, err := open(t, fsys, "f").Map(8192, fsio.ReadWrite)

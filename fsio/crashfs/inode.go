@@ -80,8 +80,22 @@ func (f *inode) write(e effect, unit int64) {
 		f.touch(n)
 	}
 	if e.end() > f.latest() {
-		f.sizes = append(f.sizes, size{step: e.step, size: e.end(), write: true})
+		f.grow(e.step, e.end())
 	}
+}
+
+// mostPages is how many sizes of a long write are tried.
+const mostPages = 16
+
+// grow adds the sizes that a write past the end may leave: its own, and the ends of the last pages before it.
+// A kernel writes page by page, and sets the size on the disk as it goes (seen on ext4: an append of 8 bytes
+// across a page left the file at the page's end).
+func (f *inode) grow(step uint64, end int64) {
+	const page = 4096
+	for at := max(f.latest()/page+1, (end-1)/page-mostPages+1) * page; at < end; at += page {
+		f.sizes = append(f.sizes, size{step: step, size: at, write: true})
+	}
+	f.sizes = append(f.sizes, size{step: step, size: end, write: true})
 }
 
 // touch notes that the last effect touches the n-th sector.

@@ -21,7 +21,7 @@ type SizeMode uint8
 // From the least to the most that may happen.
 const (
 	SizeFollows SizeMode = iota // where the surviving data ends, each pending Truncate kept or not
-	SizeFree                    // any since the last sync; bytes without data read as zeros (ext4, seen)
+	SizeFree                    // any since the last sync, also the ends of pages on the way; bytes without data read as zeros (ext4, seen)
 	SizeGarbage                 // as SizeFree, but bytes without data may be those of removed files: good old batches
 )
 

@@ -86,8 +86,9 @@ func (p *plan) digit(fp *filePlan, i int, k *pick) int {
 	return len(s.effects)
 }
 
-// version is the version that the i-th sector of a file has in a pick. A cut is kept or lost with the size
-// that it set.
+// version is the version that the i-th sector of a file has in a pick. A size has the cuts that came before it.
+// A later cut is kept or lost with its size where that follows the data; otherwise its zeros may be there
+// without it (seen on ext4, which clears the rest of a block at once and sets the size later).
 func (p *plan) version(fp *filePlan, i int, k *pick) int {
 	v := p.digit(fp, i, k)
 	s := fp.f.sectors[i]
@@ -95,7 +96,7 @@ func (p *plan) version(fp *filePlan, i int, k *pick) int {
 		return v
 	}
 	effect := func(i int) *effect { return &fp.f.effects[s.effects[i]] }
-	for v > 0 && effect(v-1).cut && effect(v-1).step > fp.since {
+	for p.c.policy.Size == SizeFollows && v > 0 && effect(v-1).cut && effect(v-1).step > fp.since {
 		v--
 	}
 	for i := len(s.effects) - 1; i >= v; i-- {
