@@ -241,7 +241,7 @@ func (v *verifier) logDamage(r *segmentReport, d segment.Damage) error {
 	}
 	tail := d.Pos+d.Size >= r.size
 	if tail && f.NextOffset == codec.NoOffset && r.next != codec.NoOffset {
-		f.NextOffset, f.SeekTo = r.next, r.next
+		f.NextOffset, f.SeekTo = max(r.next, f.FirstOffset), r.next // which may lie before the end of a batch that is out of bounds
 	}
 	if tail && f.Code == CodeBatch {
 		if err := v.tail(r, &f); err != nil {
