@@ -164,7 +164,7 @@ func (c *cat) from(ctx context.Context, p *partition) (int64, error) {
 
 // segment writes the records at offset from or above of one segment.
 func (c *cat) segment(ctx context.Context, p *partition, base, from int64) (err error) {
-	s, err := p.scan(c.codec, base, from)
+	s, err := p.scan(ctx, c.codec, base, from)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func (d *dump) log(f *openFile) error {
 		return err
 	}
 	d.show.note(head)
-	l := &logDump{dump: d, window: window{file: f, end: min(f.size, d.maxBytes)}, last: codec.NoOffset}
+	l := &logDump{dump: d, window: window{file: attentive{f, d.stop}, end: min(f.size, d.maxBytes)}, last: codec.NoOffset}
 	for l.at < l.end {
 		if err := d.stop(); err != nil {
 			return err

@@ -16,6 +16,9 @@ const abortedBytes = 34
 func (d *dump) txnIndex(f *openFile) error {
 	t := &table{window{file: f, end: f.size}, abortedBytes}
 	for i := range t.len() {
+		if err := d.stop(); err != nil {
+			return err
+		}
 		b, err := t.at(i)
 		if err != nil {
 			return err

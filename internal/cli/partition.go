@@ -159,7 +159,7 @@ func (p *partition) endOffset(ctx context.Context) (int64, error) {
 
 // scanEnd is the offset behind the last record that can be read of the segment with the given base offset.
 func (p *partition) scanEnd(ctx context.Context, base int64) (end int64, err error) {
-	s, err := p.scan(codec.Kafka(), base, base)
+	s, err := p.scan(ctx, codec.Kafka(), base, base)
 	if err != nil {
 		return 0, err
 	}

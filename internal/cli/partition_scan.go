@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +15,8 @@ import (
 // scan reads the batches of one segment, and goes on behind damage.
 type scan struct {
 	*openFile
-	shown  string // the file's path, as it is told
+	reader io.ReaderAt // of the file, which ends with the verb's context
+	shown  string      // the file's path, as it is told
 	codec  codec.Codec
 	from   int64 // the position at which it begins
 	expect codec.Expect
@@ -22,14 +24,14 @@ type scan struct {
 }
 
 // scan opens the segment with the given base offset, to read it from the batch on that has offset.
-func (p *partition) scan(c codec.Codec, base, offset int64) (*scan, error) {
+func (p *partition) scan(ctx context.Context, c codec.Codec, base, offset int64) (*scan, error) {
 	name := segment.FileName(base, segment.LogExt, segment.Live)
 	f, err := openForReading(p.fsys, path.Join(p.dir, name))
 	if err != nil {
 		return nil, err
 	}
 	next := p.next(base)
-	s := &scan{openFile: f, shown: p.show(name), codec: c, expect: codec.Expect{Offset: base, End: next}, last: next == 0}
+	s := &scan{openFile: f, reader: attentive{f, ctx.Err}, shown: p.show(name), codec: c, expect: codec.Expect{Offset: base, End: next}, last: next == 0}
 	if offset > base {
 		s.from = p.position(base, offset)
 	}
@@ -56,7 +58,7 @@ func (s *scan) pieces() iter.Seq2[codec.Piece, error] {
 	return func(yield func(codec.Piece, error) bool) {
 		left := s.size - s.from
 		s.expect.Bytes = left
-		scanner := codec.NewScanner(s.codec, io.NewSectionReader(s.File, s.from, left), s.expect)
+		scanner := codec.NewScanner(s.codec, io.NewSectionReader(s.reader, s.from, left), s.expect)
 		for {
 			piece, err := scanner.Next()
 			if errors.Is(err, io.EOF) {
@@ -87,7 +89,7 @@ func (s *scan) loss(piece codec.Piece) string {
 
 // zeros reports whether the bytes of piece are zeros.
 func (s *scan) zeros(piece codec.Piece) bool {
-	w := &window{file: s.File, end: s.size}
+	w := &window{file: s.reader, end: s.size}
 	for pos := piece.Position; pos < s.size; {
 		b, err := w.bytes(pos, scanBytes)
 		if err != nil || len(b) == 0 {

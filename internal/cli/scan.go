@@ -10,6 +10,21 @@ import (
 // scanBytes is how much a window reads at a time.
 const scanBytes = 1 << 20
 
+// attentive is a file whose reads fail once stop says why: the way over a large hole in a log is one step for
+// who reads batches, and an interrupt does not wait for its end.
+type attentive struct {
+	file io.ReaderAt
+	stop func() error
+}
+
+// ReadAt reads as the file does.
+func (a attentive) ReadAt(p []byte, pos int64) (int, error) {
+	if err := a.stop(); err != nil {
+		return 0, err
+	}
+	return a.file.ReadAt(p, pos)
+}
+
 // window reads a file by position through a buffer, front to back.
 type window struct {
 	file io.ReaderAt

@@ -2,9 +2,13 @@ package cli_test
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +59,33 @@ func TestAppendInterrupted(t *testing.T) {
 	assert.Contains(t, out.String(), "offsets 0 to 2")
 	got := run(t, "", "cat", "-f", "%s,", dir)
 	assert.Equal(t, result{0, "1,2,3,", ""}, got)
+}
+
+// TestInterruptedInHole interrupts verbs that are on their way over a hole of 256 GiB.
+func TestInterruptedInHole(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a-0")
+	require.Equal(t, 0, run(t, strings.Repeat("some text\n", 50_000), "append", "--batch-records", "50000", dir).status)
+	require.NoError(t, os.Truncate(filepath.Join(dir, "00000000000000000000.log"), 1<<38))
+	for _, row := range [][]string{
+		{"cat", dir},
+		{"dump", "--deep-iteration", "--max-bytes", strconv.Itoa(1 << 38), dir},
+	} {
+		t.Run(row[0], func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, program(t), row...)
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			_, err = io.CopyN(io.Discard, out, 400_000) // what is before the hole has more
+			require.NoError(t, err)
+			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+			_, err = io.Copy(io.Discard, out)
+			require.NoError(t, err)
+			_ = cmd.Wait()
+			assert.Equal(t, cli.ExitInterrupted, cmd.ProcessState.ExitCode())
+		})
+	}
 }
 
 // TestAppendMark kills an append in a log directory with the mark of a clean stop: a broker must not find
