@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"runtime"
 	"slices"
 	"sync/atomic"
 
@@ -133,12 +132,13 @@ func replaced(class, other error) func(codec.Codec, []byte, error) error {
 var brokenReaders = map[string]codec.Codec{
 	"codec calls do not disturb each other": onKafka(func(k *twistCodec) {
 		var running atomic.Int32
+		between := pauses()
 		k.verify = func(batch []byte) error {
 			defer running.Add(-1)
 			if running.Add(1) > 1 {
 				return fmt.Errorf("in use: %w", codec.ErrCorrupt)
 			}
-			runtime.Gosched()
+			between()
 			return k.Codec.Verify(batch)
 		}
 	}),

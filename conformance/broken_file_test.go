@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -19,11 +18,12 @@ var brokenFiles = map[string]breakage{
 	"a file may be closed beside its calls": become(fsio.OpSync, fs.ErrClosed, syscall.EBADF),
 	"a read sees what was written before":   onFile(writesLate),
 	"a read beside a write sees old or new": onFile(func(f opened) {
+		between := pauses()
 		f.writeAt = func(p []byte, off int64) (int, error) {
 			if n, err := f.File.WriteAt(make([]byte, len(p)), off); err != nil {
 				return n, err
 			}
-			runtime.Gosched()
+			between()
 			return f.File.WriteAt(p, off)
 		}
 	}),
@@ -196,6 +196,7 @@ func writesLate(f opened) {
 // writesBlocks reads, changes and writes whole blocks, as one without locks would.
 func writesBlocks(f opened) {
 	const block = 4096
+	between := pauses()
 	f.writeAt = func(p []byte, off int64) (int, error) {
 		first := off / block * block
 		b := make([]byte, off+int64(len(p))-first)
@@ -203,7 +204,7 @@ func writesBlocks(f opened) {
 			return 0, err
 		}
 		copy(b[off-first:], p)
-		runtime.Gosched()
+		between()
 		_, err := f.File.WriteAt(b, first)
 		return len(p), err
 	}
@@ -212,6 +213,7 @@ func writesBlocks(f opened) {
 // oneCursor copies by a cursor that all Files share.
 var oneCursor = func() breakage {
 	var cursor atomic.Int64
+	between := pauses()
 	return onFile(func(f opened) {
 		f.copyTo = func(w io.Writer, off, n int64) (sent int64, err error) {
 			cursor.Store(off)
@@ -220,7 +222,7 @@ var oneCursor = func() breakage {
 				took, err = f.File.CopyTo(w, cursor.Load(), min(n-sent, 4096))
 				sent += took
 				cursor.Add(took)
-				runtime.Gosched()
+				between()
 			}
 			return sent, err
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"runtime"
 	"sync/atomic"
 	"syscall"
 
@@ -96,28 +95,31 @@ func shiftFile(by opening) error {
 var brokenUses = map[string]index.OpenFunc{
 	"readers go on beside the appender": onIndex(func(x *twistIndex, _ opening) {
 		var readers atomic.Int32
+		between := pauses()
 		x.lookup = func(key int64) (index.Entry, bool) {
 			defer readers.Add(-1)
 			if readers.Add(1) > 1 {
 				return index.Entry{}, false
 			}
-			runtime.Gosched()
+			between()
 			return x.Index.Lookup(key)
 		}
 	}),
 	"an entry is seen whole": onIndex(func(x *twistIndex, _ opening) {
+		between := pauses()
 		x.append = func(e index.Entry) error {
 			n := x.Len()
 			half := x.Index.Append(index.Entry{Key: e.Key, Value: e.Value + 1})
-			runtime.Gosched()
+			between()
 			return errors.Join(half, x.Index.Truncate(n), x.Index.Append(e))
 		}
 	}),
 	"what is counted is seen": onIndex(func(x *twistIndex, _ opening) {
 		var announced atomic.Int64
+		between := pauses()
 		x.append = func(e index.Entry) error {
 			announced.Store(int64(x.Index.Len()) + 1)
-			runtime.Gosched()
+			between()
 			return x.Index.Append(e)
 		}
 		x.len = func() int { return max(x.Index.Len(), int(announced.Load())) }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -149,14 +148,13 @@ var brokenSets = map[string]segment.OpenFunc{
 	}),
 	"readers go on beside an appender": onSet(func(set *twistSet, _ setOpening) {
 		var readers atomic.Int32
+		between := pauses()
 		set.copyTo = func(w io.Writer, pos, n int64) (int64, error) {
 			defer readers.Add(-1)
 			if readers.Add(1) > 1 {
 				return 0, errors.New("in use")
 			}
-			for range 20 {
-				runtime.Gosched()
-			}
+			between()
 			return set.MessageSet.CopyTo(w, pos, n)
 		}
 	}),

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -69,6 +70,19 @@ func alone(kinds fsio.Kind) breakage {
 
 // pause is long enough for others to come in between.
 func pause() { time.Sleep(time.Millisecond) } //nolint:forbidigo // a breakage, that needs others to come in between
+
+// pauses returns a pause for a breakage that may be called very often: the first hundred times others surely
+// come in between, afterwards they only may.
+func pauses() func() {
+	var n atomic.Int32
+	return func() {
+		if n.Add(1) <= 100 {
+			pause()
+			return
+		}
+		runtime.Gosched()
+	}
+}
 
 // exists reports whether name is there.
 func exists(fsys fsio.FS, name string) bool {

@@ -226,15 +226,18 @@ func readBesideWrite(c *check, fsys fsio.FS) {
 	const n = 10_000
 	f := create(c, fsys, "f", strings.Repeat("a", n))
 	g := open(c, fsys, "f", os.O_RDONLY)
+	const enough = 20 // reads beside which is written
 	var done atomic.Bool
+	var reads atomic.Int64
 	c.together(3, func(i int) {
 		if i == 0 {
 			defer done.Store(true)
-			for round := range 100 {
+			for round := 0; round < 100 || reads.Load() < enough; round++ {
 				put(c, f, strings.Repeat(string(rune('a'+round%4)), n), 0)
 			}
 			return
 		}
+		defer reads.Add(enough) // a reader that fails keeps no writer
 		p := make([]byte, n)
 		for !done.Load() {
 			r := f
@@ -247,6 +250,7 @@ func readBesideWrite(c *check, fsys fsio.FS) {
 			if rest := bytes.Trim(p, "abcd"); len(rest) > 0 {
 				c.fatalf("ReadAt beside a WriteAt gives byte %q, which nobody wrote", rest[0])
 			}
+			reads.Add(1)
 		}
 	})
 }
