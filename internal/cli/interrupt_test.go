@@ -68,7 +68,7 @@ func TestInterruptedInHole(t *testing.T) {
 	require.NoError(t, os.Truncate(filepath.Join(dir, "00000000000000000000.log"), 1<<38))
 	for _, row := range [][]string{
 		{"cat", dir},
-		{"dump", "--deep-iteration", "--max-bytes", strconv.Itoa(1 << 38), dir},
+		{"dump", "--deep-iteration", "--max-bytes", strconv.FormatInt(1<<38, 10), dir},
 	} {
 		t.Run(row[0], func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
