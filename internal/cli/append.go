@@ -122,7 +122,7 @@ func newAppender(e *env, o appendOptions) (*appender, error) {
 	if o.topicID != "" {
 		id, err := checkpoint.ParseID(o.topicID)
 		if err != nil {
-			return nil, usagef("--topic-id is %q: %v", o.topicID, err)
+			return nil, usagef("--topic-id is %q: give an id as Kafka writes it, 22 characters of base64url", o.topicID)
 		}
 		a.options.TopicID = id
 	}
@@ -249,7 +249,7 @@ func (a *appender) tell() {
 		fmt.Fprintln(a.out, "appended nothing")
 		return
 	}
-	fmt.Fprintf(a.out, "appended %d records in %d batches, offsets %d to %d\n", a.records, a.batches, a.first, a.first+int64(a.records)-1)
+	fmt.Fprintf(a.out, "appended %s in %s, offsets %d to %d\n", counted(int64(a.records), "record"), counted(int64(a.batches), "batch"), a.first, a.first+int64(a.records)-1)
 }
 
 // now is the time for records that have none.

@@ -42,7 +42,7 @@ func TestAppendBadJSON(t *testing.T) {
 			assert.Equal(t, 1, got.status)
 			assert.Regexp(t, "^strata: line 2: ", got.errs)
 			assert.Contains(t, got.errs, row.want)
-			assert.Contains(t, got.out, "appended 1 records")
+			assert.Contains(t, got.out, "appended 1 record in 1 batch")
 			assert.Equal(t, "good\n", run(t, "", "cat", "-f", `%s\n`, dir).out)
 		})
 	}
@@ -59,7 +59,7 @@ func TestAppendJSONText(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "a-0")
-			assert.Equal(t, result{0, "appended 1 records in 1 batches, offsets 0 to 0\n", ""},
+			assert.Equal(t, result{0, "appended 1 record in 1 batch, offsets 0 to 0\n", ""},
 				run(t, row.line, "append", "--format", "json", dir))
 			assert.Equal(t, row.want, run(t, "", "cat", "-f", "%s", dir).out)
 		})

@@ -55,11 +55,12 @@ func newCat(e *env) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", "text", "text or json: one object a record")
-	f.StringVarP(&o.layout, "format", "f", defaultLayout, "the layout of text")
+	f.StringVarP(&o.layout, "format", "f", defaultLayout, "the layout of text; '"+defaultLayout+"' by default")
 	f.StringVar(&o.isolation, "isolation-level", "read_uncommitted", "read_uncommitted, or read_committed: no open or aborted transactions")
 	f.BoolVar(&o.all, "all", false, "control records, too, and records below the log start")
 	f.StringVar(&o.offset, "offset", "start", "start, end, an offset, or -N: the last N")
-	f.Int64VarP(&o.maxMessages, "max-messages", "c", math.MaxInt64, "end after so many records")
+	f.Int64VarP(&o.maxMessages, "max-messages", "c", math.MaxInt64, "end after so many records; all by default")
+	f.Lookup("format").DefValue, f.Lookup("max-messages").DefValue = "", "0" // the help says it already, without Go's quotes
 	return cmd
 }
 

@@ -100,12 +100,18 @@ func (l *logDump) damage() (more bool, err error) {
 	case piece.Size == l.end-l.at && !isDamage(err):
 		return false, nil // a batch that is cut off
 	default:
+		if l.zeros(l.at, piece.Size) {
+			piece.Err = errZeros
+		}
 		l.report(problem{kind: damage, a: piece.Size, pos: l.at, offset: piece.FirstOffset, next: piece.NextOffset, err: piece.Err})
 	}
 	l.at += piece.Size
 	l.expect.Offset, l.last = max(l.expect.Offset, piece.NextOffset), codec.NoOffset
 	return true, nil
 }
+
+// errZeros is what is wrong with space that was reserved, or that a crash left.
+var errZeros = errors.New("they are zeros, reserved or never written")
 
 // isDamage reports whether err is of bytes, not of reading them.
 func isDamage(err error) bool {

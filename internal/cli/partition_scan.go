@@ -76,7 +76,7 @@ func (s *scan) pieces() iter.Seq2[codec.Piece, error] {
 func (s *scan) loss(piece codec.Piece) string {
 	end := piece.Position+piece.Size == s.size
 	switch {
-	case end && s.last && s.zeros(piece):
+	case end && s.last && (&window{file: s.reader, end: s.size}).zeros(piece.Position, piece.Size):
 		return fmt.Sprintf("the last %d bytes are zeros, reserved or never written; nothing is there from offset %d on", piece.Size, piece.FirstOffset)
 	case end && s.last:
 		return fmt.Sprintf("the last %d bytes are no whole batch, torn or being written; nothing is there from offset %d on: %v",
@@ -85,22 +85,4 @@ func (s *scan) loss(piece codec.Piece) string {
 		return fmt.Sprintf("%d bytes cannot be read, nothing of this segment from offset %d on: %v", piece.Size, piece.FirstOffset, piece.Err)
 	}
 	return fmt.Sprintf("%d bytes cannot be read, offsets %d to %d: %v", piece.Size, piece.FirstOffset, piece.NextOffset-1, piece.Err)
-}
-
-// zeros reports whether the bytes of piece are zeros.
-func (s *scan) zeros(piece codec.Piece) bool {
-	w := &window{file: s.reader, end: s.size}
-	for pos := piece.Position; pos < s.size; {
-		b, err := w.bytes(pos, scanBytes)
-		if err != nil || len(b) == 0 {
-			return false
-		}
-		for _, c := range b {
-			if c != 0 {
-				return false
-			}
-		}
-		pos += int64(len(b))
-	}
-	return true
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/stratalog/strata/codec"
 )
@@ -57,6 +58,18 @@ func (w *window) fill(pos, n int64) error {
 		err = nil
 	}
 	return err
+}
+
+// zeros reports whether the n bytes at pos are zeros.
+func (w *window) zeros(pos, n int64) bool {
+	for end := pos + n; pos < end; {
+		b, err := w.bytes(pos, min(scanBytes, end-pos))
+		if err != nil || len(b) == 0 || slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) {
+			return false
+		}
+		pos += int64(len(b))
+	}
+	return true
 }
 
 // batchAt is the header of the batch at pos. Where fewer bytes are left than the batch has, the error is
