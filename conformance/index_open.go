@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"io/fs"
 	"math"
 	"strings"
@@ -74,7 +75,7 @@ var indexOpenRows = []row[indexSubject]{
 					entries := indexEntries(6)
 					entries[i] = wrong
 					s.write(c, s.encode(entries...))
-					s.corrupt(c, every, "a file with a wrong entry")
+					s.corrupt(c, every, fmt.Sprintf("a file whose entry %d is %v", i, wrong))
 				}
 			}
 			s.write(c, s.encode(indexEntries(4)...)+zeros(20*s.layout.EntryBytes()))
@@ -159,7 +160,7 @@ var indexOpenRows = []row[indexSubject]{
 	},
 	{
 		name: "what is opened sealed reserves nothing",
-		rule: "nothing will be appended: open it with no space reserved",
+		rule: "nothing will be appended: open it with no space reserved, as after Seal",
 		run: func(c *check, s indexSubject) {
 			content := s.encode(indexEntries(3)...)
 			s.write(c, content)
