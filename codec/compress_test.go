@@ -17,7 +17,11 @@ import (
 )
 
 // compressors are the four at their default level.
-var compressors = []codec.Compressor{codec.NewGzip(0), codec.NewSnappy(), codec.NewLZ4(0), codec.NewZstd(0)}
+var compressors = newCompressors()
+
+func newCompressors() []codec.Compressor {
+	return []codec.Compressor{codec.NewGzip(0), codec.NewSnappy(), codec.NewLZ4(0), codec.NewZstd(0)}
+}
 
 func TestCompressionString(t *testing.T) {
 	for c, want := range map[codec.Compression]string{
