@@ -20,15 +20,15 @@ func main() {
 	dir := filepath.Join(must(os.MkdirTemp("", "strata-")), "orders-0") // as Kafka names it: topic, dash, number
 	out, err := exec.Command(os.Args[0], dir).Output()
 	fmt.Printf("%sthe writer ended with: %v\n\n", out, err)
-
 	l := must(log.Open(ctx, dir, log.Options{Events: log.Events{Recovered: func(r log.Recovery) {
 		fmt.Printf("recovered %d segments, end offset %d, %d bytes cut\n", len(r.Segments), r.EndOffset, r.CutBytes())
 	}}}))
 	for r, err := range l.Records(ctx, 7) { // by offset
-		fmt.Printf("offset %d: %s = %s %s %v\n", r.Offset, r.Key, r.Value, r.Headers, err)
+		fmt.Printf("offset %d: %s = %s %s\n", must(r, err).Offset, r.Key, r.Value, r.Headers)
 	}
 	found, _, err := l.OffsetForTime(1_700_000_004_000) // by time
-	fmt.Println("first offset at or after 1700000004000:", found.Offset, err, l.Close())
+	fmt.Println("first offset at or after 1700000004000:", must(found, err).Offset)
+	must(dir, l.Close())
 	for _, file := range must(os.ReadDir(dir)) {
 		fmt.Printf("%6d %s\n", must(file.Info()).Size(), filepath.Join(dir, file.Name()))
 	}
@@ -43,7 +43,7 @@ func write(ctx context.Context, dir string) {
 			Headers: []codec.RecordHeader{{Key: []byte("from"), Value: []byte("quickstart")}},
 		}))
 		if i == 4 {
-			fmt.Println("durable below offset 5:", l.Sync(got.LastOffset+1)) // nil: no power cut loses them
+			fmt.Println("no power cut loses what is below", must(got.LastOffset+1, l.Sync(got.LastOffset+1)))
 			fmt.Println("rolled, new segment:", must(l.Roll()))
 		}
 	}
