@@ -11,7 +11,9 @@
 // from such a log with what the codec reads:
 //
 //	go run ./internal/cmd/vectors -make DIR [-seed N]
-//	go run ./internal/cmd/vectors -log FILE.log RECORDS.jsonl
+//	go run ./internal/cmd/vectors -log FILE.log [-batches] RECORDS.jsonl
+//
+// With -batches the records are as Kafka from 3.9 on tells them, with all of their batches.
 package main
 
 import (
@@ -34,6 +36,7 @@ func run(args []string, out, errs io.Writer) int {
 	dir := flags.String("make", "", "make logs of batches of every format in this `directory`")
 	seed := flags.Uint64("seed", 1, "what the logs are made from")
 	log := flags.String("log", "", "compare this `file` with what Kafka read from it")
+	batches := flags.Bool("batches", false, "with -log: compare the batches, too")
 	if flags.Parse(args) != nil {
 		return 2
 	}
@@ -43,7 +46,7 @@ func run(args []string, out, errs io.Writer) int {
 	case *dir != "" && len(files) == 0:
 		err = makeLogs(*dir, *seed, out)
 	case *log != "" && len(files) == 1:
-		failed, err = compareLog(*log, files[0], out)
+		failed, err = compareLog(*log, files[0], *batches, out)
 	case *dir == "" && *log == "" && len(files) > 0:
 		failed, err = checkAll(files, out)
 	default:

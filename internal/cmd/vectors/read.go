@@ -45,10 +45,7 @@ func checkRead(set []byte, want []record, fails bool) error {
 
 // compare says where the record r of a batch differs from what Kafka read.
 func compare(c codec.Codec, position int, b *codec.Batch, r *codec.Record, want *record) error {
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
+	err := different([]field{
 		{"position", position, want.Position},
 		{"offset", r.Offset, want.Offset},
 		{"timestamp", r.Timestamp, want.Timestamp},
@@ -58,10 +55,9 @@ func compare(c codec.Codec, position int, b *codec.Batch, r *codec.Record, want 
 		{"key is null", r.Key == nil, want.Key == nil},
 		{"value is null", r.Value == nil, want.Value == nil},
 		{"number of headers", len(r.Headers), len(want.Headers)},
-	} {
-		if field.got != field.want {
-			return fmt.Errorf("%s %v, want %v", field.name, field.got, field.want)
-		}
+	})
+	if err != nil {
+		return err
 	}
 	if !bytes.Equal(r.Key, want.Key) || !bytes.Equal(r.Value, want.Value) {
 		return fmt.Errorf("key %q and value %q, want %q and %q", r.Key, r.Value, want.Key, want.Value)
@@ -82,28 +78,16 @@ func compareEntry(b *codec.Batch, r *codec.Record, want *record) error {
 	if b.Magic < 2 || want.BaseOffset == nil {
 		return nil
 	}
-	sequence := codec.NoSequence
-	if b.BaseSequence != codec.NoSequence {
-		sequence = codec.NextSequence(b.BaseSequence, int(r.Offset-b.BaseOffset))
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
+	return different([]field{
 		{"base offset", b.BaseOffset, *want.BaseOffset},
 		{"last offset", b.LastOffset, *want.LastOffset},
 		{"leader epoch", b.LeaderEpoch, want.LeaderEpoch},
 		{"producer", b.ProducerID, want.ProducerID},
 		{"producer epoch", b.ProducerEpoch, want.ProducerEpoch},
-		{"sequence", sequence, want.Sequence},
+		{"sequence", sequenceOf(b, r), want.Sequence},
 		{"transactional", b.Attributes.Transactional(), want.Transactional},
 		{"control", b.Attributes.Control(), want.Control},
-	} {
-		if field.got != field.want {
-			return fmt.Errorf("%s %v, want %v", field.name, field.got, field.want)
-		}
-	}
-	return nil
+	})
 }
 
 // timestampType is Kafka's word. Kafka's 0.8 and 0.9 had no timestamps, and say so for magic 0.
