@@ -68,6 +68,8 @@ func newAppend(e *env) *cobra.Command {
 	f.IntVar(&o.batchRecords, "batch-records", 1000, "put so many records at most into a batch")
 	f.StringVar(&o.keyDelimiter, "key-delimiter", "", "what parts key and value in a line; a line without it is a value")
 	f.StringVar(&o.topicID, "topic-id", "", "the topic's id, in 22 characters, for partition.metadata")
+	offer(cmd, "format", "line", "json")
+	offer(cmd, "compression", "none", "gzip", "snappy", "lz4", "zstd")
 	return cmd
 }
 

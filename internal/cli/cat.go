@@ -60,6 +60,8 @@ func newCat(e *env) *cobra.Command {
 	f.BoolVar(&o.all, "all", false, "control records, too, and records below the log start")
 	f.StringVar(&o.offset, "offset", "start", "start, end, an offset, or -N: the last N")
 	f.Int64VarP(&o.maxMessages, "max-messages", "c", math.MaxInt64, "end after so many records; all by default")
+	offer(cmd, "output", "text", "json")
+	offer(cmd, "isolation-level", "read_uncommitted", "read_committed")
 	f.Lookup("format").DefValue, f.Lookup("max-messages").DefValue = "", "0" // the help says it already, without Go's quotes
 	return cmd
 }
@@ -121,8 +123,13 @@ func (c *cat) partition(ctx context.Context, path string) (err error) {
 	}
 	c.stable = nil
 	if c.isolation == "read_committed" {
-		if c.stable, err = newStable(ctx, p); err != nil {
+		var damage []error
+		if c.stable, damage, err = newStable(ctx, p); err != nil {
 			return err
+		}
+		for _, d := range damage {
+			c.bad = true
+			c.notice("%s: aborted transactions are found by their markers: %v", p.path, d)
 		}
 	}
 	for _, base := range p.bases {

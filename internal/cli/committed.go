@@ -13,19 +13,19 @@ type stable struct {
 	aborted map[int64][][2]int64 // by producer: the offsets of the first record and of the marker
 }
 
-// newStable finds out which records of p are committed.
-func newStable(ctx context.Context, p *partition) (s *stable, err error) {
+// newStable finds out which records of p are committed. damage is what was done without.
+func newStable(ctx context.Context, p *partition) (s *stable, damage []error, err error) {
 	l, err := p.log(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	s = &stable{l.StableOffset(), map[int64][][2]int64{}}
-	all, err := l.Aborted(l.StartOffset(), s.offset)
+	all, damage, err := p.aborted(ctx, l)
 	for _, t := range all {
 		s.aborted[t.ProducerID] = append(s.aborted[t.ProducerID], [2]int64{t.FirstOffset, t.LastOffset})
 	}
-	return s, err
+	return s, damage, err
 }
 
 // hides reports whether the records of the batch with the header h are not committed.

@@ -65,6 +65,7 @@ func newDump(e *env) *cobra.Command {
 	f.BoolVar(&o.sanityOnly, "index-sanity-check", false, "only check indexes as a broker does when it starts")
 	f.Int64Var(&o.maxBytes, "max-bytes", math.MaxInt32, "of a .log file look at so many bytes")
 	f.Int64Var(&o.maxMessageSize, "max-message-size", 5<<20, "how many bytes of the log are looked at for one entry of an index")
+	offer(cmd, "output", "text", "json", "kafka")
 	return cmd
 }
 

@@ -34,35 +34,38 @@ type lsLine struct {
 
 // newLs is the verb ls.
 func newLs(e *env) *cobra.Command {
-	var output, topic string
+	var topic string
 	cmd := &cobra.Command{
 		Use:   "ls [flags] [DIR...]",
 		Short: "List the partitions of log directories",
 		Long: "ls lists the partitions of log directories, of the working directory where none is named: a row\n" +
 			"each, with what is on disk. Where a broker is at work the end may be higher by now.",
 		Args: takes(0, -1, "log directories"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "text" && output != "json" {
-				return usagef("unknown output %q: -o takes text or json", output)
-			}
-			only, err := regexp.Compile("^(?:" + topic + ")$")
-			if err != nil {
-				return usagef("--topic is no regular expression: %v", err)
-			}
-			if len(args) == 0 {
-				args = []string{"."}
-			}
-			l := &ls{env: e, only: only, asJSON: output == "json"}
-			l.table = tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-			for _, dir := range args {
-				if err := l.dir(cmd.Context(), dir); err != nil {
-					return err
-				}
-			}
-			return l.close()
-		},
+		Example: "  strata ls /var/lib/kafka\n" +
+			"  strata ls --topic 'orders.*' -o json /var/lib/kafka",
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	asJSON := textOrJSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		asJSON, err := asJSON()
+		if err != nil {
+			return err
+		}
+		only, err := regexp.Compile("^(?:" + topic + ")$")
+		if err != nil {
+			return usagef("--topic is no regular expression: %v", err)
+		}
+		if len(args) == 0 {
+			args = []string{"."}
+		}
+		l := &ls{env: e, only: only, asJSON: asJSON}
+		l.table = tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+		for _, dir := range args {
+			if err := l.dir(cmd.Context(), dir); err != nil {
+				return err
+			}
+		}
+		return l.close()
+	}
 	cmd.Flags().StringVar(&topic, "topic", ".*", "only topics that match this regular expression as a whole")
 	return cmd
 }

@@ -25,7 +25,7 @@ type offsetLine struct {
 
 // newOffsets is the verb offsets.
 func newOffsets(e *env) *cobra.Command {
-	var output, at string
+	var at string
 	cmd := &cobra.Command{
 		Use:   "offsets [flags] DIR...",
 		Short: "Tell offsets by time, as topic:partition:offset",
@@ -36,21 +36,23 @@ func newOffsets(e *env) *cobra.Command {
 		Example: "  strata offsets /var/lib/kafka\n" +
 			"  strata offsets --time 2026-07-01T00:00:00Z /var/lib/kafka/orders-0",
 		Args: takes(1, -1, "at least one directory"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ms, err := parseTime(at)
-			if err != nil {
-				return err
-			}
-			if output != "text" && output != "json" {
-				return usagef("unknown output %q: -o takes text or json", output)
-			}
-			return eachPartition(cmd.Context(), args, func(p *partition) error {
-				return e.tellOffset(cmd.Context(), p, ms, output == "json")
-			})
-		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	asJSON := textOrJSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ms, err := parseTime(at)
+		if err != nil {
+			return err
+		}
+		asJSON, err := asJSON()
+		if err != nil {
+			return err
+		}
+		return eachPartition(cmd.Context(), args, func(p *partition) error {
+			return e.tellOffset(cmd.Context(), p, ms, asJSON)
+		})
+	}
 	cmd.Flags().StringVar(&at, "time", "-1", "ms since 1970, RFC 3339, -1 or latest, -2 or earliest, -3 or max-timestamp")
+	offer(cmd, "time", "latest", "earliest", "max-timestamp")
 	return cmd
 }
 

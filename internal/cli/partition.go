@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -135,13 +136,17 @@ func (r *resume) start() int64 {
 	return r.StartOffset
 }
 
-// log opens the log, without changing it. What recovery would cut is no part of it.
+// log opens the log, without changing it. What recovery would cut is no part of it. Producers are those that
+// the disk knows: which of them a broker has forgotten for their age depends on when it looks.
 func (p *partition) log(ctx context.Context) (*log.Log, error) {
 	r, err := p.resume()
 	if err != nil { // a damaged checkpoint is as good as none
 		r = &resume{}
 	}
-	return log.Open(ctx, p.dir, log.Options{FS: p.fsys, ReadOnly: true, Resume: (*log.Resume)(r)})
+	return log.Open(ctx, p.dir, log.Options{
+		FS: p.fsys, ReadOnly: true, Resume: (*log.Resume)(r),
+		Config: log.Config{ProducerAge: math.MaxInt64},
+	})
 }
 
 // endOffset is the offset behind the last record. Where the index does not lead there, since something is

@@ -29,7 +29,10 @@ func newRoot(e *env) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%v: %s --help lists the flags", err, cmd.CommandPath())
 	})
-	root.AddCommand(newAppend(e), newBench(e), newCat(e), newDump(e), newLs(e), newOffsets(e), newStat(e), newVerify(e), newVersion(e))
+	root.AddCommand(
+		newAppend(e), newBench(e), newCat(e), newDump(e), newLs(e), newOffsets(e), newProducers(e), newSegments(e), newStat(e),
+		newTxns(e), newVerify(e), newVersion(e),
+	)
 	return root
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,11 @@ type statLine struct {
 	MaxTimestamp     int64             `json:"maxTimestamp"` // −1: none is known
 	Clean            *bool             `json:"cleanShutdown"`
 	Producers        int               `json:"producers"`
+	ProducersEnd     int64             `json:"producersEndOffset"`  // up to which they are known
+	Snapshots        []int64           `json:"producerSnapshots"`   // their offsets
+	FirstUnstable    *int64            `json:"firstUnstableOffset"` // of an undecided transaction
+	OpenTxns         int               `json:"openTransactions"`
+	LateTxn          bool              `json:"lateTransaction"` // one is open for longer than a broker allows by default
 	LeaderEpochs     []epochLine       `json:"leaderEpochs"`
 	Segments         []statSegmentLine `json:"segments"`
 }
@@ -53,31 +59,33 @@ type statSegmentLine struct {
 
 // newStat is the verb stat.
 func newStat(e *env) *cobra.Command {
-	var output string
 	cmd := &cobra.Command{
 		Use:   "stat [flags] DIR...",
 		Short: "Show partitions in full: offsets, epochs, producers, segments",
 		Long: "stat shows what a log finds when it is opened on a partition's directory, or on all those of a log\n" +
 			"directory, without changing anything. Of one that was not closed cleanly, it is what is good of it:\n" +
 			"what recovery would cut is left out.",
+		Example: "  strata stat /var/lib/kafka/orders-0\n" +
+			"  strata stat -o json /var/lib/kafka",
 		Args: takes(1, -1, "at least one directory"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "text" && output != "json" {
-				return usagef("unknown output %q: -o takes text or json", output)
-			}
-			return eachPartition(cmd.Context(), args, func(p *partition) error {
-				line, err := p.stat(cmd.Context())
-				if err != nil {
-					return fmt.Errorf("%s: %w", p.path, err)
-				}
-				if output == "json" {
-					return jsonLines(e.out).Encode(line)
-				}
-				return e.statText(line)
-			})
-		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	asJSON := textOrJSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		asJSON, err := asJSON()
+		if err != nil {
+			return err
+		}
+		return eachPartition(cmd.Context(), args, func(p *partition) error {
+			line, err := p.stat(cmd.Context())
+			if err != nil {
+				return fmt.Errorf("%s: %w", p.path, err)
+			}
+			if asJSON {
+				return jsonLines(e.out).Encode(line)
+			}
+			return e.statText(line)
+		})
+	}
 	return cmd
 }
 
@@ -106,8 +114,16 @@ func newStatLine(p *partition, st log.State) statLine {
 		Type: "partition", Dir: p.path, Topic: p.name.topic, Partition: p.name.id,
 		StartOffset: st.StartOffset, EndOffset: st.EndOffset, HighWatermark: st.HighWatermark,
 		LastStableOffset: st.StableOffset, RecoveryPoint: st.RecoveryPoint, MaxTimestamp: codec.NoTimestamp,
-		Producers:    len(st.Producers),
+		Producers: len(st.Producers), ProducersEnd: st.ProducersEnd, Snapshots: append([]int64{}, st.Snapshots...), LateTxn: st.LateTxn,
 		LeaderEpochs: make([]epochLine, 0, len(st.Epochs)), Segments: make([]statSegmentLine, 0, len(st.Segments)),
+	}
+	if st.FirstUnstable != codec.NoOffset {
+		line.FirstUnstable = &st.FirstUnstable
+	}
+	for _, producer := range st.Producers {
+		if producer.TxnFirstOffset != codec.NoOffset {
+			line.OpenTxns++
+		}
 	}
 	for _, epoch := range st.Epochs {
 		line.LeaderEpochs = append(line.LeaderEpochs, epochLine(epoch))
@@ -140,7 +156,17 @@ func (e *env) statText(line statLine) error {
 	}
 	row("size", sizeText(line.Bytes))
 	row("largest timestamp", timeText(line.MaxTimestamp))
-	row("producers", line.Producers)
+	row("producers", fmt.Sprintf("%d, known up to offset %d", line.Producers, line.ProducersEnd))
+	row("producer snapshots", offsetsText(line.Snapshots))
+	if line.FirstUnstable != nil {
+		row("first unstable offset", *line.FirstUnstable)
+	}
+	if late := ""; line.OpenTxns > 0 {
+		if line.LateTxn {
+			late = ", late"
+		}
+		row("open transactions", fmt.Sprint(line.OpenTxns, late))
+	}
 	for _, epoch := range line.LeaderEpochs {
 		row("leader epoch", fmt.Sprintf("%d from offset %d", epoch.Epoch, epoch.StartOffset))
 	}
@@ -153,6 +179,14 @@ func (e *env) statText(line statLine) error {
 			countText(s.IndexEntries), countText(s.TimeIndexEntries), s.AbortedTxns)
 	}
 	return w.Flush()
+}
+
+// offsetsText are offsets, or "none".
+func offsetsText(offsets []int64) string {
+	if len(offsets) == 0 {
+		return "none"
+	}
+	return strings.Trim(fmt.Sprint(offsets), "[]")
 }
 
 // countText is n, or "missing" of a file that is not there.

@@ -64,6 +64,7 @@ func newVerify(e *env) *cobra.Command {
 	f.BoolVar(&o.failFast, "fail-fast", false, "end with the first error or warning")
 	f.StringVar(&o.modifiedSince, "modified-since", "", "pass over segments older than this: RFC 3339, epoch ms, or -24h")
 	f.BoolVar(&o.noProgress, "no-progress", false, "no progress bar on the terminal")
+	offer(cmd, "output", "text", "json")
 	return cmd
 }
 
