@@ -39,6 +39,7 @@ func floor(entries []index.Entry, key int64) index.Entry {
 	return found
 }
 
+// E1 randomLookupTest.
 func TestE1RandomLookup(t *testing.T) {
 	everywhere(t, func(t *testing.T, w world) {
 		x := w.opened(t, offsets(30))
@@ -50,6 +51,7 @@ func TestE1RandomLookup(t *testing.T) {
 	})
 }
 
+// E2 lookupExtremeCases.
 func TestE2LookupExtremes(t *testing.T) {
 	everywhere(t, func(t *testing.T, w world) {
 		x := w.opened(t, offsets(30))
@@ -66,6 +68,7 @@ func TestE2LookupExtremes(t *testing.T) {
 	})
 }
 
+// E3 testEntry, testEntryOverflow.
 func TestE3Entry(t *testing.T) {
 	everywhere(t, func(t *testing.T, w world) {
 		x := w.opened(t, offsets(30))
@@ -81,6 +84,7 @@ func TestE3Entry(t *testing.T) {
 	})
 }
 
+// E4 appendTooMany.
 func TestE4AppendTooMany(t *testing.T) {
 	everywhere(t, func(t *testing.T, w world) {
 		x := w.opened(t, offsets(30))
@@ -95,6 +99,7 @@ func TestE4AppendTooMany(t *testing.T) {
 	})
 }
 
+// E5 appendOutOfOrder.
 func TestE5AppendOutOfOrder(t *testing.T) {
 	everywhere(t, func(t *testing.T, w world) {
 		x := w.opened(t, offsets(30))
@@ -105,7 +110,7 @@ func TestE5AppendOutOfOrder(t *testing.T) {
 	})
 }
 
-// What Kafka calls the upper bound by position is the entry at CountBelowValue.
+// E6 testFetchUpperBoundOffset: what Kafka calls the upper bound by position is the entry at CountBelowValue.
 func TestE6FetchUpperBoundOffset(t *testing.T) {
 	everywhere(t, func(t *testing.T, w world) {
 		x := w.opened(t, offsets(30))
@@ -124,6 +129,7 @@ func TestE6FetchUpperBoundOffset(t *testing.T) {
 	})
 }
 
+// E7 testReopen.
 func TestE7Reopen(t *testing.T) {
 	everywhere(t, func(t *testing.T, w world) {
 		first, second := index.Entry{Key: 51, Value: 0}, index.Entry{Key: 52, Value: 1}
@@ -147,6 +153,7 @@ func TestE7Reopen(t *testing.T) {
 	})
 }
 
+// E8 truncate.
 func TestE8Truncate(t *testing.T) {
 	everywhere(t, func(t *testing.T, w world) {
 		o := offsets(10)
@@ -172,6 +179,7 @@ func TestE8Truncate(t *testing.T) {
 	})
 }
 
+// E9 forceUnmapTest.
 func TestE9Closed(t *testing.T) {
 	everywhere(t, func(t *testing.T, w world) {
 		x := w.opened(t, offsets(10))
@@ -224,13 +232,14 @@ func TestE10E11E16Sanity(t *testing.T) {
 
 // steps are entries i ≥ 1: timestamp 10·i, offset 45 + 10·i.
 func steps(n int64) []index.Entry {
-	var entries []index.Entry
+	entries := []index.Entry{}
 	for i := int64(1); i <= n; i++ {
 		entries = append(entries, index.Entry{Key: 10 * i, Value: 45 + 10*i})
 	}
 	return entries
 }
 
+// E12 testLookUp, E13 testEntry and testEntryOverflow, E18 testLastEntry, E20 the same of 0.10.1.
 func TestE12E13E20TimeLookup(t *testing.T) {
 	everywhere(t, func(t *testing.T, w world) {
 		x := w.opened(t, times(30))
@@ -254,6 +263,7 @@ func TestE12E13E20TimeLookup(t *testing.T) {
 	})
 }
 
+// E14 testTruncate, E20.
 func TestE14TimeTruncate(t *testing.T) {
 	everywhere(t, func(t *testing.T, w world) {
 		x := w.opened(t, times(30))
@@ -284,6 +294,7 @@ func TestE15E17TimeAppend(t *testing.T) {
 	})
 }
 
+// E18 testEntrySize, testTimeIndexOffsetOverflow.
 func TestE18Range(t *testing.T) {
 	assert.Equal(t, 8, index.OffsetLayout.EntryBytes())
 	assert.Equal(t, 12, index.TimeLayout.EntryBytes())
@@ -327,15 +338,15 @@ func TestE18Range(t *testing.T) {
 // E19: an index is resized by opening it anew.
 func TestE19Resize(t *testing.T) {
 	everywhere(t, func(t *testing.T, w world) {
-		fill(t, w.opened(t, times(30)), steps(5)...)
 		for _, room := range []int64{30, 15, 60} {
-			x, err := w.open(w.fsys, name+"2", times(room))
+			x, err := w.open(w.fsys, name, times(room))
 			require.NoError(t, err)
+			assert.Equal(t, steps(int64(x.Len())), all(x), "what was there stays")
 			fill(t, x, steps(room)[x.Len():]...)
 			assert.ErrorIs(t, x.Append(index.Entry{Key: 10000, Value: 10000}), index.ErrFull)
 			require.NoError(t, x.Truncate(5))
 			require.NoError(t, x.Close())
-			assert.Len(t, read(t, w.fsys, name+"2"), 60)
+			assert.Len(t, read(t, w.fsys, name), 60)
 		}
 	})
 }

@@ -58,6 +58,7 @@ func names(t testing.TB, fsys fsio.FS) []string {
 	return names
 }
 
+// E21 testPositionSetCorrectlyWhenOpened.
 func TestE21TxnReopen(t *testing.T) {
 	onBoth(t, func(t *testing.T, fsys fsio.FS) {
 		x := openTxn(t, fsys, 0)
@@ -74,7 +75,12 @@ func TestE21TxnReopen(t *testing.T) {
 	})
 }
 
+// E22 testSanityCheck.
 func TestE22TxnSanity(t *testing.T) {
+	fsys := newMem(t)
+	fillTxn(t, openTxn(t, fsys, 0), four...)
+	_, err := index.OpenTxn(fsys, txnName, 100)
+	assert.ErrorIs(t, err, index.ErrCorrupt, "the base is above them all")
 	entry := "0000 0000000000000007 000000000000000a 0000000000000014 000000000000000f"
 	for _, row := range []struct {
 		name  string
@@ -115,6 +121,7 @@ func TestE22TxnSanity(t *testing.T) {
 	}
 }
 
+// E23 testLastOffsetMustIncrease, testLastOffsetCannotDecrease.
 func TestE23TxnOrder(t *testing.T) {
 	onBoth(t, func(t *testing.T, fsys fsio.FS) {
 		x := openTxn(t, fsys, 5)
@@ -128,6 +135,7 @@ func TestE23TxnOrder(t *testing.T) {
 	})
 }
 
+// E24 testCollectAbortedTransactions.
 func TestE24TxnCollect(t *testing.T) {
 	x := openTxn(t, newMem(t), 0)
 	all, done := x.Collect(nil, 0, 100)
@@ -155,6 +163,7 @@ func TestE24TxnCollect(t *testing.T) {
 	assert.Equal(t, []index.AbortedTxn{other, four[2], four[3]}, all)
 }
 
+// E25 testTruncate.
 func TestE25TxnTruncate(t *testing.T) {
 	onBoth(t, func(t *testing.T, fsys fsio.FS) {
 		x := openTxn(t, fsys, 0)
@@ -212,6 +221,7 @@ func TestE27E28E32TxnMoved(t *testing.T) {
 	})
 }
 
+// E29 testFlush.
 func TestE29TxnSync(t *testing.T) {
 	onBoth(t, func(t *testing.T, fsys fsio.FS) {
 		x := openTxn(t, fsys, 0)

@@ -79,7 +79,8 @@ func TestSparse(t *testing.T) {
 	}
 }
 
-// TestFull is Kafka's: of 245 bytes, the time index has room for 19 entries and the one that Seal writes.
+// TestFull is Kafka's: of 245 bytes, the time index has room for 19 entries and the one that Seal writes (E15,
+// E17).
 func TestFull(t *testing.T) {
 	eachWorld(t, func(w world) {
 		t := w.t
@@ -141,6 +142,7 @@ func TestTruncateEmptyAndFull(t *testing.T) { // F9, F11, I-04
 		require.NoError(t, err)
 		assert.Zero(t, cut)
 		assert.False(t, s.Full(1, 57))
+		assert.True(t, s.Full(1, 40+1<<31), "the offset does not fit, also into an empty segment")
 		for offset := int64(40); offset < 46; offset++ {
 			put(t, s, batch(t, offset, 1, 1))
 		}
@@ -154,6 +156,9 @@ func TestTruncateEmptyAndFull(t *testing.T) { // F9, F11, I-04
 		assert.Equal(t, size, cut)
 		assert.False(t, s.Sealed())
 		assert.False(t, s.Full(1, 41))
+		_, ok, err := s.Read(40, segment.Limits{MaxBytes: 300})
+		require.NoError(t, err)
+		assert.False(t, ok)
 		first, err = s.FirstTimestamp()
 		require.NoError(t, err)
 		assert.Equal(t, codec.NoTimestamp, first)

@@ -12,7 +12,7 @@ import (
 	"github.com/stratalog/strata/segment"
 )
 
-// The scenarios F1 … F27 are those of Kafka's LogSegmentTest.
+// The scenarios in these tests, by their ids, are those of Kafka's LogSegmentTest.
 
 func TestAppendOverflow(t *testing.T) { // F1
 	eachWorld(t, func(w world) {
@@ -33,6 +33,8 @@ func TestAppendOverflow(t *testing.T) { // F1
 			assert.ErrorIs(t, err, segment.ErrOverflow, "base %d, last offset %d", row.base, row.last)
 			assert.Zero(t, s.Size())
 		}
+		_, err := w.tryOpen(t, math.MinInt32, segment.Options{})
+		assert.ErrorIs(t, err, segment.ErrOverflow, "a base below 0")
 	})
 }
 
@@ -121,6 +123,16 @@ func TestReadLimits(t *testing.T) { // F6, F7
 			assert.Equal(t, pos[row.offset-50], at, row.name)
 			require.NoError(t, r.Close())
 		}
+		// Below the first batch, behind the last.
+		r, ok, err := s.Read(48, segment.Limits{MaxBytes: 300, EndOffset: 48, AtLeastOne: true})
+		require.NoError(t, err)
+		assert.True(t, ok)
+		assert.Zero(t, r.Len())
+		base, at, ok := r.Place()
+		assert.Equal(t, []any{int64(40), int64(0), true}, []any{base, at, ok})
+		_, ok, err = s.Read(80, segment.Limits{MaxBytes: 300, EndOffset: 80})
+		require.NoError(t, err)
+		assert.False(t, ok)
 	})
 }
 
@@ -196,7 +208,7 @@ func TestFindTime(t *testing.T) { // F12
 	})
 }
 
-func TestRename(t *testing.T) { // F14
+func TestRename(t *testing.T) { // F14, F24 testDeleteIfExists
 	eachWorld(t, func(w world) {
 		t := w.t
 		s := w.open(t, 40, segment.Options{})
