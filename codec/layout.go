@@ -60,3 +60,6 @@ func minBytes(magic int8) int64 {
 	}
 	return message0Bytes
 }
+
+// newestMagic is Kafka's. Above are formats of other Codecs.
+const newestMagic = 2

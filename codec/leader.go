@@ -47,6 +47,8 @@ func validate(s source, dst, batches []byte, r Rules) (Validated, error) {
 		return Validated{}, err
 	}
 	switch h := &v.batches[0].Header; {
+	case h.Magic > newestMagic && h.Magic != v.rules.Magic:
+		return Validated{}, fmt.Errorf("magic %d to %d, by a Codec that is no Validator: %w", h.Magic, v.rules.Magic, ErrFormat)
 	case v.inPlace():
 		return v.assign(batches)
 	case v.from != None && v.from == v.to && h.Magic == 2 && v.rules.Magic == 2 && h.BaseOffset != 0:

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/examples/thirdparty/codec/sealed"
 )
 
 // twistCodec is Kafka's Codec with some methods replaced; nil ones are Kafka's own.
@@ -351,4 +352,33 @@ var brokenWriters = map[string]codec.Codec{
 		}
 		return err
 	}),
+}
+
+// brokenValidators break the rule of one row each about what a leader appends.
+var brokenValidators = map[string]codec.Codec{
+	"a magic of one's own is above Kafka's": appended(func(h *codec.Header, _ []codec.Record) {
+		if h.Magic == -7 {
+			h.Magic = 2
+		}
+	}),
+	"a leader's append keeps a magic of one's own": newUnsealing(),
+}
+
+// unsealing stores in clear what comes sealed.
+type unsealing struct{ codec.Codec }
+
+func newUnsealing() unsealing {
+	c, err := sealed.New(make([]byte, 16))
+	if err != nil {
+		panic(err)
+	}
+	return unsealing{c}
+}
+
+func (u unsealing) Validate(dst, batches []byte, r codec.Rules) (codec.Validated, error) {
+	clear, err := codec.Convert(u.Codec, nil, batches, r.Magic, 0)
+	if err != nil {
+		return codec.Validated{}, err
+	}
+	return codec.Validate(codec.Kafka(), dst, clear, r)
 }

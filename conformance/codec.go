@@ -22,7 +22,7 @@ func TestCodec(t *testing.T, c codec.Codec, skip Skip) {
 func codecRows() []row[codecSubject] {
 	var rows []row[codecSubject]
 	for _, part := range [][]row[codecSubject]{
-		codecRuleRows, codecHeaderRows, codecVerifyRows, codecRecordsRows, codecAppendRows, codecFormatRows, codecRestampRows,
+		codecRuleRows, codecHeaderRows, codecVerifyRows, codecRecordsRows, codecAppendRows, codecFormatRows, codecRestampRows, codecValidateRows,
 	} {
 		rows = append(rows, part...)
 	}
