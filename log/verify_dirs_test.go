@@ -285,6 +285,25 @@ func TestVerifyCheckpoints(t *testing.T) {
 	}
 }
 
+// TestVerifyBehindBroker looks at a log that was opened alone and closed, and that a broker, which leaves
+// strata.checkpoint alone, then appended to: the next Open takes the stop for an unclean one.
+func TestVerifyBehindBroker(t *testing.T) {
+	w := rolled(t)
+	own := path.Join(w.dir, "strata.checkpoint")
+	before := read(t, w.fs, own)
+	w.open()
+	w.fill("of a broker")
+	w.close()
+	write(t, w.fs, own, before)
+	assert.Equal(t, []string{"info LEFTOVER 00000000000000000010.snapshot -1", "info UNCLEAN_STOP strata.checkpoint -1"},
+		briefs(verifyAll(t, w.fs, w.dir, log.VerifyOptions{}), log.SeverityInfo))
+	var recovered log.Recovery
+	w.o.Events.Recovered = func(r log.Recovery) { recovered = r }
+	w.open()
+	require.False(t, recovered.Clean)
+	require.EqualValues(t, 11, w.l.EndOffset())
+}
+
 // TestVerifyOptions looks at a part of a log.
 func TestVerifyOptions(t *testing.T) {
 	w := rolled(t)

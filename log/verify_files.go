@@ -90,12 +90,17 @@ func (v *verifier) stop() {
 		v.o.Counts.Files++
 	}
 	if !v.resume.Clean {
-		v.others = append(v.others, Finding{
-			Severity: SeverityInfo, Code: CodeUncleanStop, File: v.Dir(), Position: -1,
-			FirstOffset: v.resume.RecoveryPoint, NextOffset: codec.NoOffset, SeekTo: codec.NoOffset, Repair: MendNone,
-			Message: fmt.Sprintf("in use, or not stopped cleanly: the next start verifies what is at or above offset %d, and cuts it at the first bad batch",
-				v.resume.RecoveryPoint),
-		})
+		v.others = append(v.others, v.unclean(v.Dir(), "in use, or not stopped cleanly"))
+	}
+}
+
+// unclean tells, by a file, of a stop that does not count as clean.
+func (v *verifier) unclean(file, why string) Finding {
+	return Finding{
+		Severity: SeverityInfo, Code: CodeUncleanStop, File: file, Position: -1,
+		FirstOffset: v.resume.RecoveryPoint, NextOffset: codec.NoOffset, SeekTo: codec.NoOffset, Repair: MendNone,
+		Message: fmt.Sprintf("%s: the next start verifies what is at or above offset %d, and cuts it at the first bad batch",
+			why, v.resume.RecoveryPoint),
 	}
 }
 
@@ -197,7 +202,11 @@ func (v *verifier) checkpoints() (findings []Finding) {
 	if v.o.Resume == nil && r.Clean {
 		end = v.was.slot.end
 	}
-	if end > v.logEnd || r.Clean && end < v.logEnd {
+	grown := v.o.Resume == nil && end < v.logEnd && v.logSize != v.was.slot.activeSize
+	switch {
+	case r.Clean && grown:
+		findings = append(findings, v.unclean(v.path(ownName), fmt.Sprintf("a broker has appended from offset %d on since the clean stop", end)))
+	case end > v.logEnd || r.Clean && end < v.logEnd:
 		differs(checkpoint.RecoveryPoints, "recovery point", end)
 	}
 	if r.StartOffset > v.logEnd {
