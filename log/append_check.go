@@ -30,7 +30,7 @@ type incoming struct {
 
 	firstOffset int64 // of the first batch, or codec.NoOffset where its format does not tell
 	lastOfFirst int64 // the last offset of the first batch
-	baseOfFirst int64 // its first offset, or codec.NoOffset: of a wrapper only its records tell
+	baseOfFirst int64 // its first offset; codec.NoOffset where it is a wrapper that cannot be read
 	lastOffset  int64
 	maxStamp    int64
 	assignedAt  int64 // the offset that the first record was given
@@ -138,15 +138,19 @@ func (in *incoming) note(h *codec.Header) {
 	}
 }
 
-// countWrapped adds the records in wrappers, which no header counts.
-func (in *incoming) countWrapped(c codec.Codec) {
+// readWrapped adds the records in wrappers, which no header counts, and finds the first offset of the append
+// where a wrapper has it.
+func (in *incoming) readWrapped(c codec.Codec) {
 	pos := 0
 	for i := range in.hs {
 		end := pos + in.hs[i].Size
 		if in.hs[i].Count < 0 {
-			for _, err := range c.Records(in.batches[pos:end]) {
+			for r, err := range c.Records(in.batches[pos:end]) {
 				if err != nil {
 					break
+				}
+				if i == 0 && in.baseOfFirst == codec.NoOffset {
+					in.baseOfFirst = r.Offset
 				}
 				in.result.Records++
 			}

@@ -2,6 +2,7 @@ package log_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -82,7 +83,11 @@ func TestG3FollowerLeavesGaps(t *testing.T) {
 			}
 			require.Equal(t, ids[id], w.first(i).offset, "read at %d", i)
 		}
-		_, err := w.l.AppendAssigned(bytes.Join([][]byte{at(t, 200, 0, "a"), at(t, 202, 0, "b"), at(t, 201, 0, "c")}, nil), 0)
+		var disordered []byte
+		for _, i := range []int64{0, 1, 3, 2, 4} {
+			disordered = append(disordered, at(t, 200+i, 0, "v")...)
+		}
+		_, err := w.l.AppendAssigned(disordered, 0)
 		require.ErrorIs(t, err, log.ErrOffsetOrder)
 
 		base, err := w.l.Roll()
@@ -99,27 +104,55 @@ func at(tb testing.TB, offset int64, epoch int32, value string) []byte {
 	return batch(tb, h, codec.Record{Offset: offset, Timestamp: started, Value: []byte(value)})
 }
 
-// G6 testAppendBelowExpectedOffsetThrowsException, G7.
+// G6 testAppendBelowExpectedOffsetThrowsException, G7 testAppendEmptyLogBelowLogStartOffsetThrowsException.
 func TestG6FollowerBelowTheEnd(t *testing.T) {
+	for magic := range int8(3) {
+		for _, c := range []codec.Compression{codec.None, codec.LZ4} {
+			t.Run(fmt.Sprintf("magic %d, %v", magic, c), func(t *testing.T) {
+				w := newWorld(t, backends[0])
+				w.open()
+				w.fill("a", "b")
+				refuse := func(first, n, end int64) {
+					t.Helper()
+					h := codec.NewHeader(magic)
+					h.BaseOffset, h.Attributes = first, codec.Attributes(c)
+					if magic == 2 {
+						h.LeaderEpoch = 0
+					}
+					recs := make([]codec.Record, n)
+					for i := range recs {
+						recs[i] = codec.Record{Offset: first + int64(i), Timestamp: -1, Value: []byte("v")}
+					}
+					_, err := w.l.AppendAssigned(batch(t, h, recs...), 0)
+					require.Equal(t, &log.UnexpectedOffset{First: first, Last: first + n - 1, EndOffset: end}, unexpected(t, err))
+					require.ErrorIs(t, err, log.ErrUnexpectedOffset)
+					require.Equal(t, end, w.l.EndOffset())
+				}
+				refuse(0, 1, 2)
+				require.NoError(t, w.l.Reset(7, 7))
+				refuse(4, 3, 7)
+			})
+		}
+	}
+}
+
+// G19 testAppendAsLeaderWithRaftLeader: a raft leader's batches have their offsets, and must be the next.
+func TestG19RaftLeader(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		w.open()
-		w.fill("a", "b")
-		_, err := w.l.AppendAssigned(at(t, 0, 0, "x"), 0)
-		var unexpected *log.UnexpectedOffset
-		require.ErrorAs(t, err, &unexpected)
-		require.Equal(t, log.UnexpectedOffset{First: 0, Last: 0, EndOffset: 2}, *unexpected)
-		require.NoError(t, w.l.Reset(7, 7))
-		h := codec.NewHeader(1)
-		h.BaseOffset = 4
-		set := batch(t, h, codec.Record{Offset: 4, Timestamp: 1}, codec.Record{Offset: 5, Timestamp: 1}, codec.Record{Offset: 6, Timestamp: 1})
-		_, err = w.l.AppendAssigned(set, 0)
-		require.ErrorAs(t, err, &unexpected)
-		require.Equal(t, log.UnexpectedOffset{First: 4, Last: 6, EndOffset: 7}, *unexpected)
-		require.EqualValues(t, 7, w.l.EndOffset())
+		three := func(offset int64) error {
+			_, err := w.l.AppendWith(replicated(t, set(t, rec("a"), rec("b"), rec("c")), offset), log.AppendOptions{Origin: log.FromRaftLeader})
+			return err
+		}
+		require.NoError(t, three(0))
+		require.EqualValues(t, 3, w.l.EndOffset())
+		require.ErrorIs(t, three(1), log.ErrUnexpectedOffset)
+		require.NoError(t, three(3))
+		require.EqualValues(t, 6, w.l.EndOffset())
 	})
 }
 
-// What an append refuses, with Kafka's code, and without a batch written: G9 to G14, G98.
+// What an append refuses, with Kafka's code, and without a batch written: G9, G10, G11, G12, G13, G19, G98, I9.
 func TestAppendRefuses(t *testing.T) {
 	control := func(t *testing.T) []byte { return marker(t, 1, 0, true, 0) }
 	for _, row := range []struct {
@@ -218,6 +251,14 @@ func TestG17LeaderStampsItsEpoch(t *testing.T) {
 		_, err = s.ReadAt(on, 0)
 		require.NoError(t, err)
 		require.Equal(t, b, on, "the batches given are what is on disk")
+
+		// followerShouldSaveEpochInformationFromReplicatedMessagesToTheEpochCache
+		require.NoError(t, w.l.Reset(0, 0))
+		for i := range int64(3) {
+			_, err := w.l.AppendAssigned(at(t, i, 42, "v"), 42)
+			require.NoError(t, err)
+		}
+		require.Equal(t, []log.Epoch{{Epoch: 42, StartOffset: 0}}, w.l.Epochs())
 	})
 }
 
@@ -312,4 +353,128 @@ func TestAppendAllocates(t *testing.T) {
 	if n > 1 && !raceEnabled {
 		t.Errorf("%v allocations an append, want 1", n)
 	}
+}
+
+// G10 testMessageSizeCheck, testMessageSizeCheckInAppendAsFollower: the leader's limit is not a follower's.
+func TestG10MessageSize(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		second := set(t, rec("change (I need more bytes)... blah blah blah."), rec("More padding boo hoo"))
+		w.o.Config.MessageBytes = int64(len(second)) - 1
+		w.open()
+		w.append(set(t, rec("You"), rec("bethe")))
+		_, err := w.l.Append(second)
+		require.ErrorIs(t, err, log.ErrRecordTooLarge)
+		require.EqualValues(t, 10, log.Code(err))
+		_, err = w.l.AppendAssigned(replicated(t, second, 2), 0)
+		require.NoError(t, err)
+		require.EqualValues(t, 4, w.l.EndOffset())
+	})
+}
+
+// G11 testCompactedTopicConstraints: which record has no key, and what is taken.
+func TestG11CompactedNeedsKeys(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		keyed := codec.Record{Timestamp: started, Key: []byte("and here it is"), Value: []byte("this message has a key")}
+		other := codec.Record{Timestamp: started, Key: []byte("another key"), Value: []byte("this message also has a key")}
+		unkeyed := rec("this message does not have a key")
+		plain, zipped := codec.NewHeader(2), codec.NewHeader(2)
+		zipped.Attributes |= codec.Attributes(codec.GZIP)
+		w.o.Config.Cleanup = log.Compact
+		w.open()
+		for _, row := range []struct {
+			h     codec.Header
+			recs  []codec.Record
+			index int
+		}{
+			{plain, []codec.Record{unkeyed, keyed}, 0},
+			{plain, []codec.Record{unkeyed}, 0},
+			{zipped, []codec.Record{keyed, unkeyed}, 1},
+		} {
+			_, err := w.l.Append(batch(t, row.h, row.recs...))
+			require.ErrorIs(t, err, log.ErrInvalidRecord)
+			require.EqualValues(t, 87, log.Code(err))
+			var invalid *codec.InvalidRecords
+			require.ErrorAs(t, err, &invalid)
+			require.Len(t, invalid.Records, 1)
+			require.Equal(t, row.index, invalid.Records[0].Index)
+			require.ErrorContains(t, err, "key")
+		}
+		for _, b := range [][]byte{batch(t, plain, keyed), batch(t, plain, keyed, other), batch(t, zipped, keyed, other)} {
+			w.append(b)
+		}
+		require.EqualValues(t, 5, w.l.EndOffset())
+	})
+}
+
+// G8 testAppendWithNoTimestamp.
+func TestG8NoTimestamp(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		got := w.append(stamped(t, codec.NoTimestamp))
+		require.Equal(t, codec.NoTimestamp, got.MaxTimestamp)
+		for r, err := range w.l.Records(t.Context(), 0) {
+			require.NoError(t, err)
+			require.Equal(t, codec.NoTimestamp, r.Timestamp)
+		}
+	})
+}
+
+// replicated is a batch as a follower gets it: from offset on, of leader epoch 0.
+func replicated(tb testing.TB, b []byte, offset int64) []byte {
+	tb.Helper()
+	b = bytes.Clone(b)
+	h, err := codec.Kafka().Header(b)
+	require.NoError(tb, err)
+	require.NoError(tb, codec.Kafka().Restamp(b, codec.Stamp{LastOffset: offset + h.LastOffset - h.BaseOffset, MaxTimestamp: h.MaxTimestamp}))
+	return b
+}
+
+// G15 testMultipleProducerIdsPerMemoryRecord.
+func TestG15ProducersInOneAppend(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		var all []byte
+		for i := range int64(4) {
+			all = append(all, replicated(t, produced(t, i+1, 0, int32(i), false, 1), i)...)
+		}
+		_, err := w.l.AppendAssigned(all, 0)
+		require.NoError(t, err)
+		s, err := w.l.ReadWith(0, log.ReadOptions{Isolation: log.ReadToEnd})
+		require.NoError(t, err)
+		defer s.Close()
+		i := int64(0)
+		for b, err := range s.Batches() {
+			require.NoError(t, err)
+			assert.Equal(t, i+1, b.ProducerID)
+			assert.Equal(t, i, b.BaseOffset)
+			assert.Equal(t, i, b.LastOffset)
+			assert.EqualValues(t, 0, b.ProducerEpoch)
+			assert.EqualValues(t, i, b.BaseSequence)
+			i++
+		}
+		require.EqualValues(t, 4, i)
+	})
+}
+
+// G20 testBuildTimeIndexWhenNotAssigningOffsets.
+func TestG20FollowerBuildsTheTimeIndex(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		const messages = 100
+		w.o.Config.SegmentBytes, w.o.Config.IndexIntervalBytes = 10000, 1
+		w.open()
+		for i := range int64(messages) {
+			h := codec.NewHeader(2)
+			h.BaseOffset, h.LeaderEpoch = i, 0
+			_, err := w.l.AppendAssigned(batch(t, h, codec.Record{Offset: i, Timestamp: started + i, Value: fmt.Append(nil, i)}), 0)
+			require.NoError(t, err)
+		}
+		entries := 0
+		for _, s := range w.l.State().Segments {
+			entries += s.TimeIndexEntries
+		}
+		require.Equal(t, messages-1, entries)
+		file := w.files()[name20(w.bases()[0])+".timeindex"]
+		last := file[12*(messages-2):]
+		require.EqualValues(t, started+messages-1, binary.BigEndian.Uint64([]byte(last)))
+	})
 }

@@ -27,7 +27,7 @@ func (l *Log) append(batches []byte, r appendRules) (Appended, error) {
 		return in.result, nil
 	}
 	if !in.assign {
-		in.countWrapped(f.codec)
+		in.readWrapped(f.codec)
 	}
 	// What is of magic 2 then only has to be moved if somebody else appends meanwhile.
 	early := in.assign && f.magic() >= 2 && f.Timestamps == CreateTime

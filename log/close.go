@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"syscall"
 
 	"github.com/stratalog/strata/fsio"
 )
@@ -96,7 +97,8 @@ func (l *Log) free() error {
 }
 
 // Delete closes the log without syncing and removes its directory with all files that are Kafka's or ours.
-// Other files are left, and then so is the directory, with syscall.ENOTEMPTY.
+// Other files are left, and then so is the directory, with syscall.ENOTEMPTY. Where the filesystem fails, the
+// error is ErrReadOnly with the cause, as of any failed write, and Events.Failed is told.
 func (l *Log) Delete(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.unlock()
@@ -113,6 +115,9 @@ func (l *Log) Delete(ctx context.Context) error {
 	err := l.free()
 	if err == nil {
 		err = removePartition(ctx, l.fsys, l.Dir())
+		if err != nil && ctx.Err() == nil && !errors.Is(err, syscall.ENOTEMPTY) {
+			err = l.fail(err)
+		}
 	}
 	if ownFS != nil {
 		err = errors.Join(err, ownFS.Close())

@@ -178,3 +178,31 @@ func TestCloseBesideCalls(t *testing.T) {
 	require.GreaterOrEqual(t, w.l.EndOffset(), end)
 	require.Len(t, w.values(0, log.ReadToEnd), int(w.l.EndOffset()))
 }
+
+// G47 testReadCommittedWithConcurrentHighWatermarkUpdates: of a transaction that is aborted afterwards no reader of
+// committed records sees anything, however the high watermark moves meanwhile.
+func TestG47ReadCommittedBesideTheHighWatermark(t *testing.T) {
+	for _, b := range backends[:2] {
+		t.Run(b.name, func(t *testing.T) {
+			const last = 50
+			w := newWorld(t, b)
+			w.o.Replicated = true
+			w.open()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var mover sync.WaitGroup
+			mover.Go(func() { every(ctx, func() { w.l.SetHighWatermark(w.l.EndOffset()) }) })
+			for sequence := int32(0); w.l.EndOffset() < last; sequence++ {
+				end := w.l.EndOffset()
+				w.append(produced(t, 15, 0, sequence, true, 1))
+				s, err := w.l.ReadWith(end, log.ReadOptions{Isolation: log.ReadCommitted})
+				require.NoError(t, err)
+				require.Zero(t, s.Len(), "read at %d", end)
+				require.NoError(t, s.Close())
+				w.end(15, 0, false)
+			}
+			cancel()
+			mover.Wait()
+		})
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -186,7 +187,8 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// A log that was closed refuses everything, and getters say what was true.
+// G84 testLogCloseIdempotent, testLogCloseSuccess, G34 testLogRollAfterLogHandlerClosed: a log that was closed
+// refuses everything, with Kafka's code of a storage error, and getters say what was true.
 func TestG84Closed(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		l := w.open()
@@ -218,7 +220,9 @@ func TestG84Closed(t *testing.T) {
 			"Raise":           func() error { _, _, err := l.RaiseHighWatermark(1); return err },
 			"StartVerificati": func() error { _, err := l.StartVerification(1, 0, 0, false); return err },
 		} {
-			require.ErrorIs(t, call(), log.ErrClosed, name)
+			err := call()
+			require.ErrorIs(t, err, log.ErrClosed, name)
+			require.EqualValues(t, 56, log.Code(err), name)
 		}
 		require.EqualValues(t, 2, l.EndOffset())
 		require.EqualValues(t, 2, l.RecoveryPoint())
@@ -230,5 +234,93 @@ func TestG84Closed(t *testing.T) {
 		}
 		require.Equal(t, 2, n, "slices stay good")
 		require.NoError(t, s.Close())
+	})
+}
+
+// G32 testFlushingEmptyActiveSegments: strata makes the indexes of a segment with it, Kafka with the flush at the
+// latest.
+func TestG32SyncOfAnEmptyActiveSegment(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		synced := map[string]bool{}
+		w.intercept(func(op *fsio.Op, do func() error) error {
+			if op.Kind == fsio.OpSyncDir {
+				synced[op.Path] = true
+			}
+			return do()
+		})
+		w.open()
+		w.fill("a")
+		_, err := w.l.Roll()
+		require.NoError(t, err)
+		clear(synced)
+		require.NoError(t, w.l.Sync(1))
+		for _, ext := range []string{".log", ".index"} {
+			require.True(t, w.exists(name20(0)+ext))
+			require.True(t, w.exists(name20(1)+ext))
+		}
+		require.True(t, synced[w.dir], "their names are durable")
+	})
+}
+
+// G33 testFlushingNonExistentDir: the sync that a roll left does not fail where its directory has another name by
+// then, or is deleted.
+func TestG33SyncBehindAMove(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		onEach(t, func(t *testing.T, w *world) {
+			w.o.Scheduler = w.clock
+			w.o.Events.Failed = func(err error) { t.Error(err) }
+			l := w.open()
+			w.fill("a")
+			_, err := l.Roll()
+			require.NoError(t, err)
+			require.NoError(t, l.Move("t-0.gone-delete"))
+			w.dir = "t-0.gone-delete"
+			if deleted {
+				require.NoError(t, l.Delete(t.Context()))
+			}
+			w.clock.Advance(0)
+			if !deleted {
+				require.EqualValues(t, 1, l.RecoveryPoint())
+			}
+		})
+	}
+}
+
+// G35 testRecoveryPointNotIncrementedOnProducerStateSnapshotFlushFailure.
+func TestG35SnapshotThatIsNotSynced(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.intercept(func(op *fsio.Op, do func() error) error {
+			if op.Kind == fsio.OpSync && path.Ext(op.Path) == ".snapshot" {
+				return syscall.EIO
+			}
+			return do()
+		})
+		w.o.Scheduler = w.clock
+		w.open()
+		w.append(produced(t, 1, 0, 0, false, 1))
+		base, err := w.l.Roll()
+		require.NoError(t, err)
+		require.EqualValues(t, 1, base)
+		w.clock.Advance(0)
+		require.Zero(t, w.l.RecoveryPoint())
+		require.ErrorIs(t, w.l.Sync(1), log.ErrReadOnly)
+		require.Zero(t, w.l.RecoveryPoint())
+	})
+}
+
+// G53 testLogFlush. When to sync next is Run's to know.
+func TestG53Sync(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.FlushAge = time.Second
+		w.open()
+		require.Zero(t, w.l.RecoveryPoint())
+		w.fill("a")
+		require.NoError(t, w.l.Sync(1))
+		require.EqualValues(t, 1, w.l.RecoveryPoint())
+		cancel := w.l.Run(w.clock)
+		defer cancel()
+		w.fill("b")
+		w.clock.Advance(time.Second)
+		require.EqualValues(t, 2, w.l.RecoveryPoint())
 	})
 }

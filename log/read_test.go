@@ -266,7 +266,7 @@ func TestG81Move(t *testing.T) {
 	})
 }
 
-// Delete leaves what is not ours.
+// G69 testLogDeleteDirSuccessWhenEmptyAndFailureWhenNonEmpty: Delete leaves what is not ours.
 func TestDeleteLeavesForeignFiles(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		w.open()
@@ -276,5 +276,77 @@ func TestDeleteLeavesForeignFiles(t *testing.T) {
 		assert.Equal(t, []string{"notes.txt"}, w.names())
 		require.ErrorIs(t, w.l.Delete(t.Context()), log.ErrClosed)
 		w.l = nil
+	})
+}
+
+// G38 testReadAtLogGap: offsets that are missing at the end of a segment are passed over.
+func TestG38ReadAtAGap(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.SegmentBytes = 300
+		w.o.Resume = &log.Resume{Clean: true}
+		w.open()
+		for len(w.bases()) < 2 {
+			w.fill("message")
+		}
+		second := w.bases()[1]
+		require.Greater(t, second, int64(2))
+		w.close()
+		name := w.dir + "/" + name20(0) + ".log"
+		write(t, w.fs, name, read(t, w.fs, name)[:len(set(t, rec("message")))])
+		w.open()
+		require.Equal(t, firstRecord{second, "message"}, w.first(1))
+	})
+}
+
+// G44 testWhenFetchOffsetHigherThanMaxOffset: with a high watermark of 4 in a log of five records. One without a
+// place in a file, or with one in an earlier segment, no reader here meets.
+func TestG44ReadAboveTheHighWatermark(t *testing.T) {
+	type answer struct{ records, base, pos int64 }
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Replicated = true
+		size := int64(len(set(t, rec("v"))))
+		w.o.Config.SegmentBytes = 2 * size
+		w.open()
+		w.fill("v", "v", "v", "v", "v")
+		require.Equal(t, []int64{0, 2, 4}, w.bases())
+		w.l.SetHighWatermark(4)
+		for offset, want := range map[int64]answer{3: {1, 2, size}, 4: {0, 4, 0}, 5: {0, 4, size}} {
+			s, err := w.l.ReadWith(offset, log.ReadOptions{})
+			require.NoError(t, err)
+			base, pos, ok := s.Place()
+			require.True(t, ok)
+			require.Equal(t, want, answer{s.Len() / size, base, pos}, "read at %d", offset)
+			require.NoError(t, s.Close())
+		}
+	})
+}
+
+// G45 testConvertToOffsetMetadata: an offset of the log has a place, and one outside has none.
+func TestG45Place(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.SegmentBytes = 300
+		w.open()
+		w.fill(numbers(20)...)
+		_, err := w.l.DeleteBefore(10)
+		require.NoError(t, err)
+		w.retain()
+		for offset := int64(8); offset <= 22; offset++ {
+			s, err := w.l.ReadWith(offset, log.ReadOptions{Isolation: log.ReadToEnd, MaxBytes: 1})
+			if offset < 10 || offset > 20 {
+				require.ErrorIs(t, err, log.ErrOffsetOutOfRange)
+				continue
+			}
+			require.NoError(t, err)
+			base, pos, ok := s.Place()
+			require.True(t, ok)
+			require.NoError(t, s.Close())
+			if offset == 20 {
+				require.Equal(t, w.l.State().Segments[len(w.bases())-1].Size, pos)
+				continue
+			}
+			h, err := codec.Kafka().Header(read(t, w.fs, w.dir+"/"+name20(base)+".log")[pos:])
+			require.NoError(t, err)
+			require.Equal(t, offset, h.BaseOffset)
+		}
 	})
 }

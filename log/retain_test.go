@@ -2,6 +2,9 @@ package log_test
 
 import (
 	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,7 +134,7 @@ func TestG54RetainBelowTheHighWatermark(t *testing.T) {
 	})
 }
 
-// G63 testAsyncDelete: files get .deleted at once, and go later; slices that readers have stay good.
+// G63 testAsyncDelete, G69 testRemoveAndDeleteSegmentsAsync, testDeleteSegmentFilesAsync: files get .deleted at once, and go later; slices that readers have stay good.
 func TestG63ReapLater(t *testing.T) {
 	for _, scheduled := range []bool{false, true} {
 		t.Run(fmt.Sprintf("scheduled %v", scheduled), func(t *testing.T) {
@@ -231,5 +234,90 @@ func TestG66ProducersOutliveSegments(t *testing.T) {
 		w.clock.Advance(time.Millisecond)
 		require.Equal(t, 1, w.l.ExpireProducers())
 		require.EqualValues(t, 2, w.l.Producers()[0].ID, "the one with an open transaction stays")
+	})
+}
+
+// G55 testCannotDeleteSegmentsAtOrAboveHighWatermark, testSegmentDeletionWithHighWatermarkInitialization, G54
+// testDeleteOldSegments: at each high watermark, what is left, in segments and in epochs.
+func TestG55RetainAtEachHighWatermark(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		const old = started - 1000
+		w.o.Replicated = true
+		w.o.Config.SegmentBytes = 5 * int64(len(stamped(t, old)))
+		w.o.Config.RetainAge = 999 * time.Millisecond
+		w.open()
+		for range 100 {
+			w.append(stamped(t, old))
+		}
+		require.NoError(t, w.l.AssignEpoch(0, 40))
+		require.NoError(t, w.l.AssignEpoch(1, 90))
+		require.Zero(t, w.retain(), "nothing is replicated")
+		for hw := range int64(101) {
+			w.l.SetHighWatermark(hw)
+			w.retain()
+			bases := w.bases()
+			require.Equal(t, bases[0], w.l.StartOffset())
+			require.LessOrEqual(t, bases[0], hw)
+			for _, base := range bases[1:] {
+				require.Greater(t, base, hw)
+			}
+		}
+		require.Equal(t, []int64{100}, w.bases())
+		require.Equal(t, []log.Epoch{{Epoch: 1, StartOffset: 100}}, w.l.Epochs())
+		require.NoError(t, w.l.Delete(t.Context()))
+		_, err := w.fs.Stat(w.dir)
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		w.l = nil
+	})
+}
+
+// G59 testRetentionIdempotency: what a moved start lets go makes way for what is too old, in one call.
+func TestG59RetainTwice(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.RetainAge = 900 * time.Millisecond
+		w.open()
+		for _, ms := range []int64{100, 0, 100} {
+			w.append(stamped(t, started+ms))
+			_, err := w.l.Roll()
+			require.NoError(t, err)
+		}
+		w.clock.Advance(901 * time.Millisecond)
+		_, err := w.l.DeleteBefore(1)
+		require.NoError(t, err)
+		require.Equal(t, 2, w.retain())
+		require.Zero(t, w.retain())
+	})
+}
+
+// G64 testBackgroundDeletionWithIOException: a directory that cannot be deleted is a storage error, of which
+// whoever has the directory is told.
+func TestG64DeleteFails(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		var told []error
+		w.o.Events.Failed = func(err error) { told = append(told, err) }
+		w.open()
+		w.fill("a")
+		require.NoError(t, w.fs.Rename(w.dir, "elsewhere"))
+		write(t, w.fs, w.dir, nil)
+		err := w.l.Delete(t.Context())
+		require.ErrorIs(t, err, log.ErrReadOnly)
+		require.EqualValues(t, 56, log.Code(err))
+		require.Len(t, told, 1)
+		w.l = nil
+	})
+}
+
+// G69 testRemoveAndDeleteSegmentsSync, testDeleteSegmentFilesSync: without delay, files go as soon as they are
+// marked.
+func TestG69ReapAtOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.RetainBytes, w.o.Config.DeleteDelay = log.Zero, log.Zero
+		w.o.Scheduler = w.clock
+		w.fifteen(started)
+		require.Equal(t, 3, w.retain())
+		w.clock.Advance(0)
+		require.Empty(t, slices.DeleteFunc(w.names(), func(name string) bool {
+			return !strings.Contains(name, ".deleted") && !strings.HasPrefix(name, name20(0))
+		}))
 	})
 }

@@ -126,7 +126,7 @@ func TestRollByFullIndex(t *testing.T) {
 	})
 }
 
-// H10 testOverCompactedLogRecovery: offsets of a follower that no index can hold roll, also those of
+// H10, G36 testOverCompactedLogRecovery: offsets of a follower that no index can hold roll, also those of
 // wrappers, whose first offset is not known.
 func TestH10RollByOverflow(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
@@ -146,5 +146,28 @@ func TestH10RollByOverflow(t *testing.T) {
 		w.open()
 		require.Equal(t, want, w.values(0, log.ReadToEnd))
 		require.Equal(t, 2*most+11, w.l.EndOffset())
+	})
+}
+
+// G37 testHighWatermarkMetadataUpdatedAfterSegmentRoll.
+func TestG37HighWatermarkBehindARoll(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Replicated = true
+		w.open()
+		w.append(set(t, rec("a"), rec("b"), rec("c")))
+		w.l.SetHighWatermark(3)
+		_, err := w.l.Roll()
+		require.NoError(t, err)
+		for offset, records := range map[int64]int{0: 3, 3: 0} {
+			s, err := w.l.ReadWith(offset, log.ReadOptions{})
+			require.NoError(t, err)
+			n := 0
+			for _, err := range s.Records() {
+				require.NoError(t, err)
+				n++
+			}
+			require.Equal(t, records, n, "read at %d", offset)
+			require.NoError(t, s.Close())
+		}
 	})
 }

@@ -71,3 +71,87 @@ func unexpected(t *testing.T, err error) *log.UnexpectedOffset {
 	require.ErrorAs(t, err, &e)
 	return e
 }
+
+// G49 testHighWatermarkMaintenance.
+func TestG49HighWatermark(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Replicated = true
+		w.open()
+		is := func(want int64, why string) {
+			t.Helper()
+			require.Equal(t, want, w.l.HighWatermark(), why)
+		}
+		is(0, "at first")
+		w.fill("a", "b", "c")
+		is(0, "not moved by an append")
+		_, _, err := w.l.RaiseHighWatermark(1)
+		require.NoError(t, err)
+		is(1, "as leader")
+		w.l.SetHighWatermark(5)
+		is(3, "not past the end")
+		for i := range int64(3) {
+			_, err := w.l.AppendAssigned(at(t, 3+i, 0, "v"), 0)
+			require.NoError(t, err)
+		}
+		w.l.SetHighWatermark(6)
+		is(6, "as follower")
+		_, err = w.l.Truncate(3)
+		require.NoError(t, err)
+		is(3, "truncated")
+		w.fill("d", "e", "f")
+		is(3, "not moved by an append")
+		require.EqualValues(t, 6, w.l.EndOffset())
+		require.Zero(t, w.l.StartOffset())
+		require.NoError(t, w.l.Reset(4, 4))
+		is(4, "reset")
+		require.EqualValues(t, 4, w.l.EndOffset())
+		require.EqualValues(t, 4, w.l.StartOffset())
+	})
+}
+
+// G50 testMaybeUpdateHighWatermarkAsFollower.
+func TestG50HighWatermarkOfAFollower(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Replicated = true
+		w.open()
+		w.fill(numbers(100)...)
+		for _, row := range []struct {
+			to, at int64
+			moved  bool
+		}{{99, 99, true}, {99, 99, false}, {100, 100, true}, {101, 100, false}} {
+			at, moved := w.l.SetHighWatermark(row.to)
+			require.Equal(t, row.at, at)
+			require.Equal(t, row.moved, moved, "moved to %d", row.to)
+		}
+	})
+}
+
+// G51 testOffsetSnapshot: all offsets of one moment, and the places of the high watermark and the stable offset.
+func TestG51Offsets(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Replicated = true
+		w.open()
+		w.append(produced(t, 1, 0, 0, true, 1))
+		w.fill("b", "c")
+		w.l.SetHighWatermark(2)
+		st := w.l.State()
+		require.EqualValues(t, 0, st.StartOffset)
+		require.EqualValues(t, 3, st.EndOffset)
+		require.EqualValues(t, 2, st.HighWatermark)
+		require.EqualValues(t, 0, st.StableOffset)
+		sizes := []int64{0, int64(len(produced(t, 1, 0, 0, true, 1))), int64(len(set(t, rec("b"))))}
+		for i, offset := range map[log.Isolation]int64{log.ReadUncommitted: 2, log.ReadCommitted: 0} {
+			s, err := w.l.ReadWith(offset, log.ReadOptions{Isolation: i})
+			require.NoError(t, err)
+			_, pos, ok := s.Place()
+			require.True(t, ok)
+			require.Zero(t, s.Len())
+			want := int64(0)
+			for j := range offset + 1 {
+				want += sizes[j]
+			}
+			require.Equal(t, want, pos)
+			require.NoError(t, s.Close())
+		}
+	})
+}
