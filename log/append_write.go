@@ -175,7 +175,7 @@ func (l *Log) analyze(in *incoming, f *inForce) (a *producer.Analysis, duplicate
 }
 
 // write writes the batches and publishes the new end. The end moves even where the index of aborted
-// transactions cannot be written: what is in the log is in the log.
+// transactions cannot be written: what is in the log is in the log. The stable offset stays before these then.
 func (l *Log) write(in *incoming, v *view, a *producer.Analysis) error {
 	if err := l.touch(); err != nil {
 		return err
@@ -191,9 +191,10 @@ func (l *Log) write(in *incoming, v *view, a *producer.Analysis) error {
 	next.end, next.size = in.lastOffset+1, active.Size()
 	in.aborted = a.Commit(in.aborted[:0])
 	var failed error
-	for _, t := range in.aborted {
+	for i, t := range in.aborted {
 		if err := active.AppendAborted(t); err != nil {
 			failed = l.fail(err)
+			l.prod.Undecide(in.aborted[i:])
 			break
 		}
 	}

@@ -502,11 +502,7 @@ func TestProducersComeBack(t *testing.T) {
 			w.append(produced(t, 1, 0, i, false, 1))
 		}
 		w.kill()
-		for _, name := range w.names() {
-			if strings.HasSuffix(name, ".snapshot") {
-				require.NoError(t, w.fs.Remove(path.Join(w.dir, name)))
-			}
-		}
+		w.dropSnapshots()
 		w.open()
 		require.Len(t, w.l.Producers(), 1)
 		require.EqualValues(t, 11, w.l.Producers()[0].LastSequence())
@@ -561,5 +557,16 @@ func TestRecoverOverlappingBatches(t *testing.T) {
 		w.open()
 		require.EqualValues(t, 12, w.l.EndOffset())
 		require.Len(t, w.files()[name20(0)+".log"][:len(all)], len(all))
+	})
+}
+
+// G68 testLogReinitializeAfterManualDelete: an empty directory begins where the checkpoint says.
+func TestG68EmptyDirectory(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Resume = &log.Resume{StartOffset: 500}
+		w.open()
+		require.EqualValues(t, 500, w.l.StartOffset())
+		require.EqualValues(t, 500, w.l.EndOffset())
+		require.EqualValues(t, 500, w.append(set(t, rec("a"))).BaseOffset)
 	})
 }

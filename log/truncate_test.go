@@ -220,3 +220,77 @@ func TestResetForgets(t *testing.T) {
 		assert.EqualValues(t, 10, w.l.StartOffset())
 	})
 }
+
+// G70 testCreateAndDeleteSegment: a reset puts a new segment in the place of the old one.
+func TestG70ResetReplacesTheSegment(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		w.fill("a")
+		require.NoError(t, w.l.Reset(1, 1))
+		require.Equal(t, []int64{1}, w.bases())
+		require.True(t, w.exists(name20(0)+".log.deleted"))
+		require.EqualValues(t, 1, w.l.EndOffset())
+		require.Zero(t, w.l.RecoveryPoint())
+		require.Empty(t, w.values(1, log.ReadToEnd))
+	})
+}
+
+// G73 testIndexResizingAtTruncation: a segment that was rolled gives reserved space back, and gets it again when it
+// is to be appended to.
+func TestG73IndexesAtATruncation(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		const messages, indexBytes = 10, 4096
+		size := int64(len(stamped(t, started)))
+		w.o.Config.SegmentBytes, w.o.Config.IndexIntervalBytes, w.o.Config.IndexBytes = messages*size, size-1, indexBytes
+		w.open()
+		fill := func() {
+			for i := range int64(messages) {
+				w.append(stamped(t, started+i))
+			}
+		}
+		sizes := func(offset, time int) {
+			t.Helper()
+			files := w.files()
+			require.Len(t, files[name20(0)+".index"], offset*8)
+			require.Len(t, files[name20(0)+".timeindex"], time*12)
+		}
+		fill()
+		require.Len(t, w.bases(), 1)
+		fill()
+		require.Len(t, w.bases(), 2)
+		sizes(messages-1, messages-1)
+		_, err := w.l.Truncate(0)
+		require.NoError(t, err)
+		require.Len(t, w.bases(), 1)
+		sizes(indexBytes/8, indexBytes/12)
+		fill()
+		require.Len(t, w.bases(), 1)
+	})
+}
+
+// G76 testTruncateBelowFirstUnstableOffset, testTruncateFullyAndStart(BelowFirstUnstableOffset), in a log that was
+// opened anew since.
+func TestG76TruncateBelowATransaction(t *testing.T) {
+	for name, cut := range map[string]func(l *log.Log) error{
+		"truncate": func(l *log.Log) error { _, err := l.Truncate(0); return err },
+		"reset":    func(l *log.Log) error { return l.Reset(0, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, w *world) {
+				w.open()
+				w.fill("0", "1", "2")
+				w.append(produced(t, 17, 10, 0, true, 2))
+				require.EqualValues(t, 3, w.l.State().FirstUnstable)
+				w.close()
+				w.open()
+				require.EqualValues(t, 3, w.l.State().FirstUnstable)
+				require.NoError(t, cut(w.l))
+				require.Equal(t, codec.NoOffset, w.l.State().FirstUnstable)
+				require.Empty(t, w.l.Producers())
+				require.NoError(t, w.l.Reset(2, 1))
+				require.EqualValues(t, 1, w.l.StartOffset())
+				require.EqualValues(t, 2, w.l.EndOffset())
+			})
+		})
+	}
+}

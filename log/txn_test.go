@@ -1,6 +1,8 @@
 package log_test
 
 import (
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -8,8 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/index"
 	"github.com/stratalog/strata/log"
+	"github.com/stratalog/strata/segment"
 )
 
 // script is an interleaving of producers that appends in the order of Kafka's test: what each call appends.
@@ -190,4 +194,134 @@ func TestLateTransaction(t *testing.T) {
 	assert.True(t, w.l.State().LateTxn)
 	w.end(1, 0, false)
 	assert.False(t, w.l.State().LateTxn)
+}
+
+// failTxnIndex makes the next n writes to an index of aborted transactions fail, of which n is counted down.
+func (w *world) failTxnIndex(n *int) {
+	w.intercept(func(op *fsio.Op, do func() error) error {
+		if *n > 0 && op.Kind == fsio.OpWriteAt && strings.HasSuffix(op.Path, segment.TxnIndexExt) {
+			*n--
+			return syscall.EIO
+		}
+		return do()
+	})
+}
+
+// G21 testAppendToOrReadFromLogInFailedLogDir: after a failed write to the index of aborted transactions appends are
+// storage errors. Reads go on: whether a directory is offline is its manager's to say.
+func TestG21AppendAfterAFailure(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		failing := 1
+		w.failTxnIndex(&failing)
+		w.open()
+		w.append(produced(t, 1, 0, 0, true, 10))
+		for range 2 {
+			_, err := w.l.AppendWith(marker(t, 1, 0, false, 0), log.AppendOptions{Origin: log.FromCoordinator, TxnVersion: log.TxnV1})
+			require.ErrorIs(t, err, log.ErrReadOnly)
+			require.EqualValues(t, 56, log.Code(err))
+			_, err = w.l.Append(set(t, rec("x")))
+			require.ErrorIs(t, err, log.ErrReadOnly)
+		}
+		require.Len(t, w.values(0, log.ReadToEnd), 10)
+	})
+}
+
+// G22 testAppendToTransactionIndexFailure.
+func TestG22TransactionIndexFails(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Replicated, w.o.Resume = true, &log.Resume{}
+		failing := 2
+		w.failTxnIndex(&failing)
+		l := w.open()
+		w.append(produced(t, 1, 0, 0, true, 10))
+		for range 2 {
+			_, err := l.AppendWith(marker(t, 1, 0, false, 1), log.AppendOptions{Origin: log.FromCoordinator, TxnVersion: log.TxnV1})
+			require.EqualValues(t, 56, log.Code(err))
+			require.EqualValues(t, 11, l.EndOffset(), "the marker is in the log, once")
+			require.EqualValues(t, 0, l.StableOffset())
+		}
+		l.SetHighWatermark(12)
+		require.EqualValues(t, 0, l.StableOffset(), "nobody may take the transaction for committed")
+		require.Error(t, l.Close())
+
+		w.o.FS = w.fs
+		w.open()
+		require.EqualValues(t, 11, w.l.EndOffset())
+		all, err := w.l.Aborted(0, 11)
+		require.NoError(t, err)
+		require.Equal(t, []index.AbortedTxn{{ProducerID: 1, FirstOffset: 0, LastOffset: 10, StableOffset: 11}}, all)
+		w.l.SetHighWatermark(12)
+		require.Equal(t, codec.NoOffset, w.l.State().FirstUnstable)
+		require.Empty(t, w.values(0, log.ReadCommitted))
+	})
+}
+
+// G92 testRebuildTransactionalState.
+func TestG92TransactionsAreRecovered(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Replicated = true
+		w.open()
+		w.append(produced(t, 137, 5, 0, true, 1))
+		w.append(produced(t, 137, 5, 1, true, 1))
+		require.EqualValues(t, 2, w.end(137, 5, false).BaseOffset)
+		w.close()
+		w.dropSnapshots()
+		w.o.Resume = &log.Resume{}
+		w.open()
+		w.l.SetHighWatermark(3)
+		require.Equal(t, codec.NoOffset, w.l.State().FirstUnstable)
+		require.EqualValues(t, 3, w.l.StableOffset())
+	})
+}
+
+// G97 testLastStableOffsetDoesNotExceedLogStartOffsetMidSegment, …AfterSegmentDeletion: no transaction begins below
+// the start of the log.
+func TestG97TransactionBelowTheStart(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		start int64
+		bases []int64
+	}{{"in a segment", 5, []int64{0, 8}}, {"its segment is deleted", 8, []int64{8}}} {
+		t.Run(row.name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, w *world) {
+				w.o.Replicated = true
+				w.open()
+				w.append(produced(t, 1, 0, 0, true, 5))
+				w.fill("a", "b", "c")
+				_, err := w.l.Roll()
+				require.NoError(t, err)
+				w.append(produced(t, 1, 0, 5, true, 5))
+				require.EqualValues(t, 0, w.l.State().FirstUnstable)
+				w.l.SetHighWatermark(w.l.EndOffset())
+				_, err = w.l.DeleteBefore(row.start)
+				require.NoError(t, err)
+				w.retain()
+				require.Equal(t, row.bases, w.bases())
+				require.Equal(t, row.start, w.l.State().FirstUnstable)
+				require.Equal(t, row.start, w.l.StableOffset())
+			})
+		})
+	}
+}
+
+// I18 testTxnFirstOffsetMetadataCached: the place of the first unstable offset is known.
+func TestI18PlaceOfATransaction(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		w.fill("a")
+		_, err := w.l.Roll()
+		require.NoError(t, err)
+		w.fill("b")
+		w.append(produced(t, 1, 0, 0, true, 1))
+		unstable := w.l.State().FirstUnstable
+		require.EqualValues(t, 2, unstable)
+		s, err := w.l.ReadWith(unstable, log.ReadOptions{Isolation: log.ReadCommitted})
+		require.NoError(t, err)
+		require.Zero(t, s.Len())
+		base, pos, ok := s.Place()
+		require.True(t, ok)
+		require.EqualValues(t, 1, base)
+		require.EqualValues(t, len(set(t, rec("b"))), pos)
+		require.NoError(t, s.Close())
+	})
 }

@@ -124,6 +124,17 @@ func (s *State) LateTxn(now int64) bool {
 	return e != nil && e.lastTimestamp > 0 && now-e.lastTimestamp > limit
 }
 
+// Undecide takes back that transactions were aborted, since their entries could not be written: without those
+// a reader of committed records would take them for committed, so none may pass them.
+func (s *State) Undecide(aborted []index.AbortedTxn) {
+	for _, t := range aborted {
+		if x, ok := s.decided.take(t.FirstOffset); ok {
+			x.last = codec.NoOffset
+			s.open.put(x)
+		}
+	}
+}
+
 // SetHighWatermark says that all below offset is replicated: transactions whose markers lie there are
 // decided.
 func (s *State) SetHighWatermark(offset int64) {

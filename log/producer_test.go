@@ -1,0 +1,153 @@
+package log_test
+
+import (
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/log"
+)
+
+// producer is what the log remembers of one, which must be there.
+func (w *world) producer(id int64) (sequence int32, txnFirst int64) {
+	w.Helper()
+	for _, p := range w.l.Producers() {
+		if p.ID == id {
+			return p.LastSequence(), p.TxnFirstOffset
+		}
+	}
+	require.Failf(w, "unknown", "producer %d", id)
+	return 0, 0
+}
+
+// dropSnapshots removes all producer snapshots of a log that is closed.
+func (w *world) dropSnapshots() {
+	w.Helper()
+	for _, name := range w.names() {
+		if strings.HasSuffix(name, ".snapshot") {
+			require.NoError(w, w.fs.Remove(path.Join(w.dir, name)))
+		}
+	}
+}
+
+// G48 testActiveProducers.
+func TestG48ActiveProducers(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		w.append(produced(t, 1, 5, 0, true, 5))
+		sequence, first := w.producer(1)
+		assert.EqualValues(t, 4, sequence)
+		assert.EqualValues(t, 0, first)
+		_, err := w.l.AppendWith(marker(t, 1, 5, true, 15), log.AppendOptions{Origin: log.FromCoordinator, TxnVersion: log.TxnV1})
+		require.NoError(t, err)
+		sequence, first = w.producer(1)
+		assert.EqualValues(t, 4, sequence)
+		assert.Equal(t, codec.NoOffset, first)
+		assert.EqualValues(t, 15, w.l.Producers()[0].CoordinatorEpoch)
+		w.append(produced(t, 2, 5, 0, false, 3))
+		sequence, first = w.producer(2)
+		assert.EqualValues(t, 2, sequence)
+		assert.Equal(t, codec.NoOffset, first)
+	})
+}
+
+// G85 testPeriodicProducerIdExpiration, testProducerExpireCheckAfterDelete: with an age of two periods a producer
+// is there after one and gone after two; a log that was deleted meanwhile is left alone.
+func TestG85ProducersExpireNowAndThen(t *testing.T) {
+	const period = 10 * time.Minute // producer.id.expiration.check.interval.ms
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.ProducerAge = 2 * period
+		w.o.Events.Failed = func(err error) { t.Error(err) }
+		l := w.open()
+		defer l.Run(w.clock)()
+		w.append(produced(t, 1, 0, 0, false, 1))
+		w.clock.Advance(period)
+		require.Len(t, l.Producers(), 1)
+		w.clock.Advance(period)
+		require.Empty(t, l.Producers())
+		require.NoError(t, l.Delete(t.Context()))
+		w.clock.Advance(period)
+	})
+}
+
+// G86 testInitializationOfProducerSnapshotsUpgradePath: which snapshots a log has that was loaded without any.
+func TestG86SnapshotsAreMade(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.SegmentBytes = 640
+		w.open()
+		w.fill(numbers(101)...)
+		require.NoError(t, w.l.TakeSnapshot())
+		bases, end := w.bases(), w.l.EndOffset()
+		require.Greater(t, len(bases), 5)
+		w.close()
+		last := append(bases[len(bases)-2:len(bases):len(bases)], end)
+		for _, row := range []struct {
+			name   string
+			resume log.Resume
+			want   []int64
+		}{
+			{"clean", log.Resume{Clean: true}, last},
+			{"nothing to recover", log.Resume{RecoveryPoint: end}, last},
+			{"all to recover", log.Resume{}, append(bases[1:len(bases):len(bases)], end)},
+		} {
+			w.dropSnapshots()
+			w.o.Resume = &row.resume
+			w.open()
+			assert.Equal(t, row.want, w.l.State().Snapshots, row.name)
+			w.close()
+		}
+	})
+}
+
+// G88 testRebuildProducerIdMapWithCompactedData, testUpdateProducerIdMapWithCompactedData: the sequences of records
+// that a compaction removed count, also where none is left (testRebuildProducerStateWithEmptyCompactedBatch).
+func TestG88CompactedProducers(t *testing.T) {
+	const base = 23
+	for _, row := range []struct {
+		name string
+		left []int64 // the offsets of records
+		last int64   // the offset of the last record before the compaction
+		want int32
+	}{
+		{"gaps", []int64{base + 1, base + 2}, base + 3, 3},
+		{"nothing left", nil, base + 1, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, w *world) {
+				w.open()
+				h := codec.NewHeader(2)
+				h.ProducerID, h.ProducerEpoch, h.BaseSequence = 1, 0, 0
+				h.BaseOffset, h.LastOffset, h.LeaderEpoch = base, row.last, 0
+				h.BaseTimestamp, h.MaxTimestamp = started, started
+				recs := make([]codec.Record, len(row.left))
+				for i, offset := range row.left {
+					recs[i] = codec.Record{Offset: offset, Timestamp: started, Value: []byte("v")}
+				}
+				_, err := w.l.AppendAssigned(batch(t, h, recs...), 0)
+				require.NoError(t, err)
+				sequence, _ := w.producer(1)
+				require.Equal(t, row.want, sequence)
+
+				_, err = w.l.AppendAssigned(replicated(t, set(t, rec("more")), row.last+1), 0)
+				require.NoError(t, err)
+				_, err = w.l.Truncate(row.last + 1)
+				require.NoError(t, err)
+				sequence, _ = w.producer(1)
+				require.Equal(t, row.want, sequence, "truncated")
+
+				w.close()
+				w.dropSnapshots()
+				w.o.Resume = &log.Resume{}
+				w.open()
+				sequence, _ = w.producer(1)
+				require.Equal(t, row.want, sequence, "rebuilt")
+				w.append(produced(t, 1, 0, row.want+1, false, 1))
+			})
+		})
+	}
+}
