@@ -82,3 +82,22 @@ func TestG31RollBelowTheActiveSegment(t *testing.T) {
 	_, err := l.roll(&next, 0, RollByCall)
 	require.ErrorIs(t, err, fs.ErrExist)
 }
+
+// G80 testGetFirstBatchTimestampForSegments: of an empty segment there is none, for which Kafka says the largest.
+func TestG80FirstTimestamps(t *testing.T) {
+	l, err := Open(t.Context(), "t-0", Options{FS: aferofs.Mem()})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	want := []int64{1000, 2000, codec.NoTimestamp}
+	for _, ms := range want[:2] {
+		_, err := l.AppendRecords(codec.Record{Timestamp: ms, Value: []byte("v")})
+		require.NoError(t, err)
+		_, err = l.Roll()
+		require.NoError(t, err)
+	}
+	for i, s := range l.view.Load().segs {
+		got, err := s.FirstTimestamp()
+		require.NoError(t, err)
+		require.Equal(t, want[i], got)
+	}
+}

@@ -43,7 +43,7 @@ func list(numbers ...int64) (entries []epoch.Entry) {
 	return entries
 }
 
-// TestAssign has the scenarios of Kafka's LeaderEpochFileCacheTest, by their numbers in its inventory.
+// TestAssign is J1, J2, J4, J5, J8, J12, J14, J15, J16 and J17 of Kafka's LeaderEpochFileCacheTest: what is kept.
 func TestAssign(t *testing.T) {
 	for _, row := range []struct {
 		name           string
@@ -52,6 +52,7 @@ func TestAssign(t *testing.T) {
 		{"J1 one", list(2, 10), list(2, 10)},
 		{"J2 the same epoch again is ignored", list(2, 11, 2, 12), list(2, 11)},
 		{"J4 the first start stays", list(2, 9, 2, 10), list(2, 9)},
+		{"J12 epochs need not begin with 0", list(2, 6), list(2, 6)},
 		{"J4 the first start stays, twice", list(2, 6, 2, 7), list(2, 6)},
 		{"the same epoch at a lower offset", list(2, 9, 2, 8), list(2, 8)},
 		{"J5 an epoch without records goes", list(2, 9, 3, 9), list(3, 9)},
@@ -79,6 +80,7 @@ func TestAssignRefuses(t *testing.T) {
 	assert.Equal(t, list(1, 1), c.Entries())
 }
 
+// TestEndOffset is J1, J2, J3, J6, J7, J8, J9, J10, J11, J12, J14, J16 and J17: where epochs end.
 func TestEndOffset(t *testing.T) {
 	type question struct {
 		epoch int32
@@ -94,6 +96,7 @@ func TestEndOffset(t *testing.T) {
 		{"J3 J6 empty", nil, []question{{epoch: -1}, {epoch: 0}, {epoch: 7}}},
 		{"J1 latest", list(2, 10), []question{{2, 11, epoch.End{Epoch: 2, Offset: 11}, true}, {epoch: -1}}},
 		{"J2", list(2, 11, 2, 12), []question{{2, 14, epoch.End{Epoch: 2, Offset: 14}, true}}},
+		{"J12 epochs need not begin with 0", list(2, 6), []question{{2, 7, epoch.End{Epoch: 2, Offset: 7}, true}}},
 		{"J7 below the first", list(5, 11, 6, 12, 7, 13), []question{{4, 14, epoch.End{Epoch: 4, Offset: 11}, true}}},
 		{"J8 of an erased one", list(5, 11, 6, 12, 7, 13, 7, 12), []question{
 			{5, 14, epoch.End{Epoch: 5, Offset: 12}, true}, {6, 14, epoch.End{Epoch: 5, Offset: 12}, true},

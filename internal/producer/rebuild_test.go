@@ -60,7 +60,7 @@ func ten() (l batches) {
 	return l
 }
 
-// TestRebuild has a log of ten records, loaded, and which segments are read and snapshots are there then.
+// TestRebuild is G86 and G91: it has a log of ten records, loaded, and which segments are read and snapshots are there then.
 func TestRebuild(t *testing.T) {
 	bases := []int64{0, 3, 6, 8}
 	for _, row := range []struct {

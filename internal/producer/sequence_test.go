@@ -39,8 +39,8 @@ func version(v producer.TxnVersion) producer.Rules {
 	return producer.Rules{Origin: producer.FromCoordinator, TxnVersion: v}
 }
 
-// TestSequencesAndEpochs has scenarios of Kafka's ProducerStateManagerTest, by their numbers in its
-// inventory, and of UnifiedLogTest.
+// TestSequencesAndEpochs has scenarios of Kafka's ProducerStateManagerTest, I1, I2, I3, I5, I6, I7, I8, I9, I12, I13,
+// I14 and I15, and of UnifiedLogTest.
 func TestSequencesAndEpochs(t *testing.T) {
 	for _, row := range []struct {
 		name  string
@@ -49,6 +49,7 @@ func TestSequencesAndEpochs(t *testing.T) {
 		{"I1 basic", []step{
 			{client, data(1, 0, 0, 0), nil},
 			{client, data(1, 0, 1, 0), nil},
+			{client, count(2, data(1, 0, 1, 0)), producer.ErrOutOfOrderSequence}, // the same as before is a duplicate: G14
 			{client, data(1, 0, 5, 0), producer.ErrOutOfOrderSequence},
 			{client, data(1, 1, 0, 0), nil},
 			{client, data(1, 0, 0, 0), producer.ErrFenced},
@@ -150,7 +151,7 @@ func TestSequencesAndEpochs(t *testing.T) {
 	}
 }
 
-// TestEntries is what is remembered, of one producer.
+// TestEntries is what is remembered, of one producer: I4, I16, I17, G48.
 func TestEntries(t *testing.T) {
 	batch := func(firstSeq, lastSeq int32, first, last, ms int64) segment.ProducerBatch {
 		return segment.ProducerBatch{
@@ -242,6 +243,40 @@ func TestEntries(t *testing.T) {
 			assert.False(t, ok)
 		})
 	}
+}
+
+// TestTransactionOfOneAppend is I11: what the batches of one append, and then a marker, make of a producer.
+func TestTransactionOfOneAppend(t *testing.T) {
+	s := fresh(t)
+	must(t, s, client, data(1, 0, 0, 9))
+	a := s.Analyze(client)
+	for _, b := range []producer.Batch{txn(count(5, data(1, 0, 1, 16))), txn(count(5, data(1, 0, 6, 26)))} {
+		_, _, err := a.Add(b)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, codec.NoOffset, s.FirstOpen(), "nothing before Commit")
+	assert.Empty(t, a.Commit(nil))
+	assert.Equal(t, int64(16), s.FirstOpen())
+	want := []segment.ProducerBatch{
+		{FirstOffset: 9, LastOffset: 9, Timestamp: 1},
+		{FirstSequence: 1, LastSequence: 5, FirstOffset: 16, LastOffset: 20, Timestamp: 1},
+		{FirstSequence: 6, LastSequence: 10, FirstOffset: 26, LastOffset: 30, Timestamp: 1},
+	}
+	p, _ := s.Producer(1)
+	assert.Equal(t, int64(16), p.TxnFirstOffset)
+	assert.Equal(t, want, p.Batches)
+
+	assert.Empty(t, must(t, s, coordinator, marker(1, 0, 3, true, 40)), "committed")
+	p, _ = s.Producer(1)
+	assert.Equal(t, codec.NoOffset, p.TxnFirstOffset)
+	assert.Equal(t, int32(3), p.CoordinatorEpoch)
+	assert.Equal(t, want, p.Batches, "a marker is none of its batches")
+	assert.Equal(t, codec.NoOffset, s.FirstOpen())
+	assert.Equal(t, int64(16), s.FirstUnstable())
+	s.SetHighWatermark(40)
+	assert.Equal(t, int64(16), s.FirstUnstable(), "its marker is at 40")
+	s.SetHighWatermark(41)
+	assert.Equal(t, codec.NoOffset, s.FirstUnstable())
 }
 
 // TestSeveralBatchesOfOneAppend has what is remembered after one append of several batches.

@@ -70,8 +70,8 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// TestSnapshotDamage cuts a snapshot at every byte, flips its every bit, and adds a byte: no damage is taken
-// for a snapshot.
+// TestSnapshotDamage is I40: it cuts a snapshot at every byte, flips its every bit, and adds a byte: no damage is
+// taken for a snapshot.
 func TestSnapshotDamage(t *testing.T) {
 	for _, row := range vectors {
 		whole := bytesOf(t, row.bytes)
@@ -98,7 +98,7 @@ func seal(version uint16, count uint32, entries []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(nil, version), sum), b...)
 }
 
-// TestSnapshotRefuses has snapshots whose checksum is right.
+// TestSnapshotRefuses is I40, too: it has snapshots whose checksum is right.
 func TestSnapshotRefuses(t *testing.T) {
 	for name, content := range map[string][]byte{
 		"version 0":               seal(0, 0, nil),
@@ -114,6 +114,7 @@ func TestSnapshotRefuses(t *testing.T) {
 	}
 }
 
+// TestReadSnapshot is I39 testFetchSnapshotEmptySnapShot: at an unknown offset there is none.
 func TestReadSnapshot(t *testing.T) {
 	onEach(t, func(t *testing.T, fsys fsio.FS) {
 		const name = "00000000000000000042.snapshot"

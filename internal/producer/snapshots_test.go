@@ -86,7 +86,7 @@ func TestSnapshotsAreSorted(t *testing.T) {
 	}
 }
 
-// TestReload is I30, I15, I26 and I28: what is left of producers in a State that is opened anew.
+// TestReload is I30, I15, I26, I27 and I28: what is left of producers in a State that is opened anew.
 func TestReload(t *testing.T) {
 	day := (24 * time.Hour).Milliseconds()
 	for _, row := range []struct {
@@ -134,6 +134,12 @@ func TestReload(t *testing.T) {
 			[]step{{client, data(1, 0, 0, 0), nil}, {client, data(1, 0, 1, 1), nil}},
 			1 + day,
 			[]step{{client, data(1, 0, 5, 2), nil}},
+		},
+		{
+			"so does one that a replica has",
+			[]step{{follower, data(1, 0, 0, 0), nil}, {follower, data(1, 0, 1, 1), nil}},
+			1 + day,
+			[]step{{follower, data(1, 0, 2, 2), nil}, {client, data(1, 0, 3, 3), nil}},
 		},
 		{
 			"one that is not goes on",
@@ -392,4 +398,22 @@ func TestReadOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Reset(0))
 	assert.Equal(t, files(1, 2, 3), names(t, fsys))
+}
+
+// TestSnapshotNames is G93 testOffsetFromProducerSnapshotFile: the offset is in the name.
+func TestSnapshotNames(t *testing.T) {
+	onEach(t, func(t *testing.T, fsys fsio.FS) {
+		const name = "00000000000023423423.snapshot"
+		put(t, fsys, name, producer.AppendSnapshot(nil, nil))
+		s := open(t, fsys)
+		assert.Equal(t, []int64{23423423}, s.Snapshots())
+		require.NoError(t, s.Reload(0, 23423423, 0))
+		assert.Equal(t, int64(23423423), s.End())
+
+		s = fresh(t)
+		s.SetEnd(23423423)
+		taken, err := s.TakeSnapshot(true)
+		require.NoError(t, err)
+		assert.Equal(t, dir+"/"+name, taken)
+	})
 }

@@ -166,7 +166,7 @@ func TestLateTxn(t *testing.T) {
 	assert.False(t, s.LateTxn(1<<62), "without time none is late")
 }
 
-// TestExpire is I24 and I25.
+// TestExpire is I24 and I25, and of I17 that a producer whose marker raised the epoch is not expired with it.
 func TestExpire(t *testing.T) {
 	day := (24 * time.Hour).Milliseconds()
 	s := fresh(t)
@@ -183,6 +183,9 @@ func TestExpire(t *testing.T) {
 	assert.Equal(t, 0, s.Expire(1999))
 	assert.Equal(t, 1, s.Expire(2000))
 	assert.Equal(t, 0, s.Len())
+	must(t, s, client, at(3000, txn(data(4, 0, 0, 5))))
+	must(t, s, coordinator, at(3000, abort(4, 1, 6)))
+	assert.Equal(t, 0, s.Expire(3000))
 }
 
 // TestVerify is I41 and what the broker's trace of verifications has.
