@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stratalog/strata/scheduler"
 )
 
 // rowLimit is how long a row may take. The longest takes less than a second; a machine that is busy, and
@@ -46,17 +48,10 @@ func runRows[S any](t *testing.T, rows []row[S], fresh func(testing.TB) S, skip 
 // left behind then.
 func (r row[S]) try(subject S, limit time.Duration) outcome {
 	c := &check{}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	if !scheduler.Within(limit, func() {
 		c.guard(func() { r.run(c, subject) })
 		c.finish()
-	}()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
+	}) {
 		stacks := make([]byte, 256<<10)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		c.errorf("not done after %v; all goroutines:\n%s", limit, stacks)
