@@ -175,7 +175,7 @@ func (p *plan) set(k *pick, c choice, seed uint64) error {
 	case keep:
 		p.choose(k.digits, func(i int) bool { return i == c.n })
 	case all:
-		limit = p.states(1 << 30)
+		limit = p.states(mostStates)
 		rest := c.n
 		for i, u := range p.units {
 			k.digits[i] = int32(rest % int(u.radix))

@@ -33,11 +33,14 @@ func (c *content) Store(p []byte, off int64) (int, error) { return c.write(store
 
 func (c *content) write(what what, p []byte, off int64) (int, error) {
 	n, err := c.take(off, int64(len(p)))
-	if n > 0 {
-		c.table.write(p[:n], off)
-		c.size = max(c.size, off+int64(n))
-		c.disk.log(event{what: what, inode: c.inode, off: off, data: bytes.Clone(p[:n])})
+	if n == 0 {
+		return 0, err
 	}
+	if err := c.disk.log(event{what: what, inode: c.inode, off: off, data: bytes.Clone(p[:n])}); err != nil {
+		return 0, err
+	}
+	c.table.write(p[:n], off)
+	c.size = max(c.size, off+int64(n))
 	return n, err
 }
 
@@ -66,10 +69,12 @@ func (c *content) own(owned extents) {
 
 // Truncate is tree.Content's.
 func (c *content) Truncate(size int64) error {
+	if err := c.disk.log(event{what: resized, inode: c.inode, off: size}); err != nil {
+		return err
+	}
 	c.table.cut(size)
 	c.size = size
 	c.free(size)
-	c.disk.log(event{what: resized, inode: c.inode, off: size})
 	return nil
 }
 
@@ -90,23 +95,24 @@ func (c *content) Allocate(size int64) error {
 		c.own(was)
 		return err
 	}
-	if c.disk.o.quota > 0 || size > c.size {
-		c.size = max(c.size, size)
-		c.disk.log(event{what: reserved, inode: c.inode, off: size})
+	if c.disk.o.quota == 0 && size <= c.size {
+		return nil
 	}
+	if err := c.disk.log(event{what: reserved, inode: c.inode, off: size}); err != nil {
+		return err
+	}
+	c.size = max(c.size, size)
 	return nil
 }
 
 // Sync is tree.Content's.
 func (c *content) Sync() error {
-	c.disk.log(event{what: synced, inode: c.inode})
-	return nil
+	return c.disk.log(event{what: synced, inode: c.inode})
 }
 
 // Flush is tree.Content's.
 func (c *content) Flush(off, n int64) error {
-	c.disk.log(event{what: flushed, inode: c.inode, off: off, n: n})
-	return nil
+	return c.disk.log(event{what: flushed, inode: c.inode, off: off, n: n})
 }
 
 // Close is tree.Content's. The bytes stay until the inode is forgotten.

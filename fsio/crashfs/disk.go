@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/fsio/internal/tree"
 )
 
@@ -23,6 +24,7 @@ type disk struct {
 	folders map[uint64]*imageDir // of base, as far as they were looked at
 	found   map[uint64]*imageFile
 	faults  map[uint64]*faults
+	off     bool // no event is written any more
 
 	modelMu sync.Mutex // held before mu
 	cursors map[Policy]*cursor
@@ -47,14 +49,17 @@ func (d *disk) now() time.Time {
 	return d.base.now.Add(time.Duration(d.step.Load()) * time.Millisecond)
 }
 
-// log writes e into the journal.
-func (d *disk) log(e event) {
+// log writes e into the journal. Once the disk is off it is fsio.ErrPowerOff.
+func (d *disk) log(e event) error {
 	if d.o.bare {
 		d.step.Add(1)
-		return
+		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.off {
+		return fsio.ErrPowerOff
+	}
 	d.step.Add(1)
 	if e.time.IsZero() {
 		e.time = d.now()
@@ -63,6 +68,17 @@ func (d *disk) log(e event) {
 		e.group.step = uint64(len(d.events))
 	}
 	d.events = append(d.events, e)
+	return nil
+}
+
+// mark writes into the journal what no disk does, and so no power cut keeps from being done.
+func (d *disk) mark(e event) { _ = d.log(e) }
+
+// switchOff lets nothing change any more. It is for who was left behind, and may go on.
+func (d *disk) switchOff() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.off = true
 }
 
 // journal is the events so far.
@@ -97,19 +113,17 @@ func (d *disk) Create(at tree.Place, perm fs.FileMode) error {
 	d.mu.Lock()
 	d.live[at.Inode] = &content{disk: d, inode: at.Inode, table: table{gen: generations.Add(1)}}
 	d.mu.Unlock()
-	d.made(at, perm.Perm()&^tree.Umask)
-	return nil
+	return d.made(at, perm.Perm()&^tree.Umask)
 }
 
 // Mkdir is tree.Volume's.
 func (d *disk) Mkdir(at tree.Place, perm fs.FileMode) error {
-	d.made(at, fs.ModeDir|perm.Perm()&^tree.Umask)
-	return nil
+	return d.made(at, fs.ModeDir|perm.Perm()&^tree.Umask)
 }
 
-func (d *disk) made(at tree.Place, mode fs.FileMode) {
+func (d *disk) made(at tree.Place, mode fs.FileMode) error {
 	g := &group{inode: at.Inode, isDir: mode.IsDir(), added: link{at.Dir, at.Element}, path: at.Path}
-	d.log(event{what: renamed, inode: at.Inode, n: int64(mode), group: g})
+	return d.log(event{what: renamed, inode: at.Inode, n: int64(mode), group: g})
 }
 
 // Rename is tree.Volume's.
@@ -118,27 +132,23 @@ func (d *disk) Rename(from, to tree.Place) error {
 		inode: from.Inode, path: from.Path, to: to.Path,
 		removed: link{from.Dir, from.Element}, added: link{to.Dir, to.Element},
 	}
-	d.log(event{what: renamed, inode: from.Inode, group: g})
-	return nil
+	return d.log(event{what: renamed, inode: from.Inode, group: g})
 }
 
 // Remove is tree.Volume's.
 func (d *disk) Remove(at tree.Place) error {
 	g := &group{inode: at.Inode, removed: link{at.Dir, at.Element}, path: at.Path}
-	d.log(event{what: renamed, inode: at.Inode, group: g})
-	return nil
+	return d.log(event{what: renamed, inode: at.Inode, group: g})
 }
 
 // Chtimes is tree.Volume's.
 func (d *disk) Chtimes(at tree.Place, mtime time.Time) error {
-	d.log(event{what: touched, inode: at.Inode, time: mtime})
-	return nil
+	return d.log(event{what: touched, inode: at.Inode, time: mtime})
 }
 
 // SyncDir is tree.Volume's.
 func (d *disk) SyncDir(at tree.Place) error {
-	d.log(event{what: dirSynced, inode: at.Inode})
-	return nil
+	return d.log(event{what: dirSynced, inode: at.Inode})
 }
 
 // Open is tree.Volume's.

@@ -16,6 +16,7 @@ type Config struct {
 	Faults   func() fsio.Interceptor // makes the faults of one run; nil means none
 	Seed     uint64                  // 0 means the environment's CRASHFS_SEED, or 1
 	Budget   time.Duration           // stop drawing images then; systematic ones are always built; 0 means no limit
+	Limit    time.Duration           // of one call of a workload or a check; 0 means a minute, negative none
 	Depth    int                     // 2 crashes the recovery of each image, too; 0 means 1
 	Parallel int                     // checks that run at a time; 0 means as many as there are processors
 	Repeats  bool                    // also check images whose content and History were checked already
@@ -40,27 +41,34 @@ type Report struct {
 // never written. With Depth 2 check's own run is recorded and crashed in the same way, against the same h:
 // recovery must be idempotent.
 //
-// An error of check fails tb, and so does a panic of it. It is printed with the lost effects, reduced to the
-// fewest that still fail ("lost: rename p-0/0.log.cleaned → p-0/0.log.swap (step 457)"), and with the
-// CrashID: CRASHFS_REPLAY=id in the environment runs that image only. Then workload is run once more: if it
-// writes another journal, the failure cannot be replayed, and that is said, too. An error of workload fails
-// tb, unless Faults are set.
+// An error of check fails tb, and so do a panic of it, and a skip. It is printed with the lost effects, reduced
+// to the fewest that still fail ("lost: rename p-0/0.log.cleaned → p-0/0.log.swap (step 457)"), and with the
+// command that runs that image only, by its CrashID: CRASHFS_REPLAY=id go test -run … . Then workload is run
+// once more, and so is check: if the one writes another journal, or the other does not fail, the failure cannot
+// be replayed, and that is said, too. An error of workload fails tb, and so does a panic, unless Faults are set:
+// then only a panic of the Go runtime does, such as that of an index out of range. A workload that is skipped
+// skips tb.
 //
-// check may be called concurrently. Its tb is its own: what it says there is said of its image.
+// A call of workload or check that takes longer than Config.Limit fails tb, with the image or the step, and the
+// stacks of all goroutines. It is left behind, on a filesystem that no longer changes, and the exploration ends.
+//
+// check may be called concurrently. Each call of workload and check has a goroutine and a tb of its own. What
+// is said there is said of that call, and printed if it fails; what the last run of a workload said is logged,
+// too. Its Cleanup is done at the end of the call.
 func CrashEverywhere(tb testing.TB, cfg Config,
 	workload func(tb testing.TB, fsys *FS) error,
 	check func(tb testing.TB, image *FS, h History) error,
 ) Report {
 	tb.Helper()
-	x, ok := explore(tb, &cfg)
+	x, ok := explore(tb, &cfg, workload != nil, check != nil)
 	if !ok {
 		return x.report
 	}
-	run := x.record(tb, workload, cfg.faults())
+	run := x.record(tb, workload, cfg.faults(), nil)
 	if run == nil {
 		return x.report
 	}
-	run.workload, run.check = workload, check
+	run.check = check
 	if x.replaying() {
 		x.replay(tb, run)
 	} else {
@@ -75,7 +83,11 @@ func CrashEverywhere(tb testing.TB, cfg Config,
 // check the FS as it is, free of faults and locks, and each of its crash images, with the call that failed.
 //
 // It ends at the first n for which the workload makes no n-th call. errs of nil means syscall.EIO and
-// syscall.ENOSPC. The error that workload returns is not judged: check decides.
+// syscall.ENOSPC. The error that workload returns is not judged: check decides. Judged are a panic of the Go
+// runtime, and a call of workload that does not return (Config.Limit): it tries the failed call for ever, it
+// seems.
+//
+// At first workload is run twice without a failed call, and must do the same both times.
 //
 // A failure is printed like those of CrashEverywhere, its id being that of an image after the last step,
 // behind the number of the failed call: CRASHFS_REPLAY takes that, too.
@@ -87,7 +99,17 @@ func FailEverywhere(tb testing.TB, cfg Config, kinds fsio.Kind, errs []error,
 	if errs == nil {
 		errs = []error{syscall.EIO, syscall.ENOSPC}
 	}
-	return failEverywhere(tb, &cfg, kinds, errs, workload, check)
+	x, ok := explore(tb, &cfg, workload != nil, check != nil)
+	if !ok {
+		return x.report
+	}
+	f := &failing{explorer: x, tb: tb, kinds: kinds, errs: errs, workload: workload, check: check}
+	if x.replaying() {
+		f.replay()
+	} else {
+		f.all()
+	}
+	return x.finish()
 }
 
 // Replay runs workload and builds the image named by id, for a look at it.
@@ -96,18 +118,18 @@ func FailEverywhere(tb testing.TB, cfg Config, kinds fsio.Kind, errs []error,
 // is run again.
 func Replay(tb testing.TB, cfg Config, id CrashID, workload func(tb testing.TB, fsys *FS) error) (*FS, History) {
 	tb.Helper()
-	x, ok := explore(tb, &cfg)
+	x, ok := explore(tb, &cfg, workload != nil, true)
 	if !ok {
 		tb.FailNow()
 	}
 	if id.Inner != nil {
 		tb.Fatalf("crashfs: %s is an image of a recovery, which check makes: set CRASHFS_REPLAY and run CrashEverywhere", id)
 	}
-	run := x.record(tb, workload, cfg.faults())
+	run := x.record(tb, workload, cfg.faults(), nil)
 	if run == nil {
 		tb.FailNow()
 	}
-	if differs := x.repeat(tb, run); differs != "" {
+	if differs := x.repeat(tb, run, cfg.faults()); differs != "" {
 		tb.Fatalf("crashfs: the workload is not deterministic: %s", differs)
 	}
 	s, err := x.build(run.fs.disk, id)

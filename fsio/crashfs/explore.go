@@ -2,6 +2,7 @@ package crashfs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -24,6 +25,8 @@ type explorer struct {
 	seen   map[state]bool // the states that were checked; true: their recovery was crashed, too
 	report Report
 	failed *failure // the first
+	hung   *failure // the one that did not return, if any
+	over   bool     // a call was left behind: no other is made, each could take as long
 }
 
 // state is what tells images apart that a check may tell apart.
@@ -38,9 +41,8 @@ type sample struct {
 	image   *image
 	history History
 
-	fs    *FS // on which check ran, where its recovery is to be crashed
-	err   error
-	panic bool
+	fs *FS // on which check ran, where its recovery is to be crashed
+	verdict
 }
 
 // failure is a sample that check did not like.
@@ -57,8 +59,8 @@ type recording struct {
 	tb       testing.TB
 }
 
-// explore begins an exploration. It fails tb, and is not ok, where cfg contradicts itself.
-func explore(tb testing.TB, cfg *Config) (*explorer, bool) {
+// explore begins an exploration. It fails tb, and is not ok, where cfg contradicts itself, or a function is missing.
+func explore(tb testing.TB, cfg *Config, hasWorkload, hasCheck bool) (*explorer, bool) {
 	tb.Helper()
 	if cfg.Policies == nil {
 		cfg.Policies = []Policy{Kill, Lost, Strict}
@@ -78,45 +80,83 @@ func explore(tb testing.TB, cfg *Config) (*explorer, bool) {
 			}
 		}
 	}
-	if err := cfg.check(); err != nil {
-		tb.Error(err)
-		return x, false
+	if cfg.Limit == 0 {
+		cfg.Limit = time.Minute
 	}
-	return x, true
+	err := cfg.check()
+	switch {
+	case !hasWorkload:
+		err = errors.New("crashfs: there is no workload")
+	case !hasCheck:
+		err = errors.New("crashfs: there is no check")
+	}
+	if err != nil {
+		tb.Error(err)
+	}
+	return x, err == nil
 }
 
 func (x *explorer) replaying() bool { return x.only != "" }
 
-// record runs workload. A panic is its end; both it and an error fail tb where no faults are to be blamed,
-// and the recording is nil then.
-func (x *explorer) record(tb testing.TB, workload func(tb testing.TB, fsys *FS) error, faults []fsio.Interceptor) *recording {
+// record runs workload, and returns nil where there is nothing to explore: tb is told why. An error, and a
+// panic that is none of the Go runtime's, may be what faults were to lead to: they are not judged then. b is the
+// fault of a FailEverywhere, or nil.
+func (x *explorer) record(tb testing.TB, workload func(tb testing.TB, fsys *FS) error, faults []fsio.Interceptor, b *breakpoint) *recording {
 	tb.Helper()
-	opts := slices.Clone(x.cfg.Options)
-	for _, i := range faults {
-		opts = append(opts, WithInterceptor(i))
+	fsys, v := x.run(tb, workload, faults, tb.Log)
+	again := ""
+	if b != nil {
+		again = "\n" + rerun(tb, b.site.String()+idAsItIs(fsys.Step()).String())
 	}
-	fsys := New(opts...)
-	if fsys.disk.o.bare {
+	switch {
+	case fsys.disk.o.bare:
 		tb.Error("crashfs: WithoutJournal leaves no image but one: nothing can be explored")
 		return nil
-	}
-	err, panicked := attempt(tb, func(tb testing.TB) error { return workload(tb, fsys) })
-	if err != nil && len(faults) == 0 {
-		what := "failed"
-		if panicked {
-			what = "panicked"
-		}
-		tb.Errorf("crashfs: the workload %s at step %d: %v", what, fsys.Step(), err)
+	case v.how == hung:
+		x.over = true
+		tb.Errorf("crashfs: the workload did not return%s; it was at step %d%s%s\n%v", b.where(), fsys.Step(), fsys.lastEvent(), again, v.err)
 		return nil
+	case v.how == skipped && b == nil:
+		tb.Skipf("crashfs: the workload was skipped at step %d: %v", fsys.Step(), v.err)
+	case v.err == nil:
+	case len(faults) == 0:
+		tb.Errorf("crashfs: the workload %s at step %d: %v", v.how, fsys.Step(), v.err)
+		return nil
+	case v.slip():
+		tb.Errorf("crashfs: the workload %s%s at step %d%s\n%v", v.how, b.where(), fsys.Step(), again, v.err)
 	}
 	x.report.Steps += int(fsys.Step())
 	return &recording{fs: fsys, workload: workload, tb: tb}
 }
 
+// run runs workload once. What it said goes to log; where that is nil, to nobody.
+func (x *explorer) run(tb testing.TB, workload func(tb testing.TB, fsys *FS) error, faults []fsio.Interceptor, log func(...any)) (*FS, verdict) {
+	fsys := New(append(slices.Clone(x.cfg.Options), interceptors(faults)...)...)
+	v := attempt(tb, x.cfg.Limit, func(tb testing.TB) error { return workload(tb, fsys) })
+	if v.how == hung {
+		fsys.disk.switchOff()
+	}
+	if log != nil && v.err == nil && v.said != "" {
+		log(v.said)
+	}
+	return fsys, v
+}
+
+// lastEvent is ", after "sync of inode 3"", for people.
+func (f *FS) lastEvent() string {
+	events := f.disk.journal()
+	if len(events) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", after %q", events[len(events)-1].String())
+}
+
 // repeat runs the workload once more, and says how its journal differs.
-func (x *explorer) repeat(tb testing.TB, run *recording) string {
-	again := New(append(slices.Clone(x.cfg.Options), interceptors(x.cfg.faults())...)...)
-	_, _ = attempt(tb, func(tb testing.TB) error { return run.workload(tb, again) }) // it is judged by its journal
+func (x *explorer) repeat(tb testing.TB, run *recording, faults []fsio.Interceptor) string {
+	again, v := x.run(tb, run.workload, faults, nil)
+	if v.how == hung { // otherwise it is judged by its journal
+		return fmt.Sprintf("a second run did not return within %v", x.cfg.Limit)
+	}
 	return differs(run.fs.disk.journal(), again.disk.journal())
 }
 
@@ -146,6 +186,9 @@ const batchSize = 512
 // all explores every step by every policy.
 func (x *explorer) all(run *recording) {
 	for i := range x.cfg.Policies {
+		if x.over {
+			return
+		}
 		before := x.report.Images
 		x.steps(run, x.cfg.Policies[i], nil, x.cfg.Depth == 2)
 		x.report.PerPolicy[x.cfg.Policies[i].Name] += x.report.Images - before
@@ -170,6 +213,9 @@ func (x *explorer) steps(run *recording, policy Policy, outer *sample, crashAgai
 		if len(batch) >= batchSize {
 			x.judge(run, policy, batch, outer, crashAgain)
 			batch = batch[:0]
+		}
+		if x.over {
+			return
 		}
 	}
 	x.judge(run, policy, batch, outer, crashAgain)
@@ -225,41 +271,57 @@ func (x *explorer) repeated(sum uint64, h *History, inner bool) bool {
 	return false
 }
 
-// judge has a batch checked, in parallel, and crashes the recoveries.
+// judge has a batch checked, in parallel, and crashes the recoveries. A check that does not return is the last
+// one.
 func (x *explorer) judge(run *recording, policy Policy, batch []*sample, outer *sample, crashAgain bool) {
 	workers := x.cfg.Parallel
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	_ = scheduler.Each(context.Background(), workers, len(batch), func(_ context.Context, i int) error {
+	x.over = scheduler.Each(context.Background(), workers, len(batch), func(_ context.Context, i int) error {
 		x.try(run, batch[i])
+		if batch[i].how == hung {
+			return errHung
+		}
 		return nil
-	})
-	x.report.Unique += len(batch)
-	if outer != nil {
-		x.report.Nested += len(batch)
-	}
+	}) != nil
 	for _, s := range batch {
+		if s.fs == nil { // its turn did not come
+			continue
+		}
+		x.report.Unique++
+		if outer != nil {
+			x.report.Nested++
+		}
 		if s.err == nil {
 			continue
 		}
 		x.report.Failures++
-		if x.failed == nil {
+		switch {
+		case s.how == hung:
+			x.hung = &failure{sample: *s}
+		case x.failed == nil:
 			x.failed = &failure{sample: *s}
 		}
 	}
 	for _, s := range batch {
-		if crashAgain && s.err == nil {
+		if crashAgain && !x.over && s.err == nil {
 			x.steps(run, policy, s, false)
 		}
 		*s = sample{}
 	}
 }
 
+// errHung ends a batch.
+var errHung = errors.New("a check did not return")
+
 // try has s checked.
 func (x *explorer) try(run *recording, s *sample) {
 	s.fs = newFS(run.fs.disk.o, s.image)
-	s.err, s.panic = attempt(run.tb, func(tb testing.TB) error { return run.check(tb, s.fs, s.history) })
+	s.verdict = attempt(run.tb, x.cfg.Limit, func(tb testing.TB) error { return run.check(tb, s.fs, s.history) })
+	if s.how == hung {
+		s.fs.disk.switchOff()
+	}
 }
 
 // finish is the report.

@@ -3,9 +3,12 @@ package crashfs_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -21,7 +24,7 @@ func fine(testing.TB, *crashfs.FS, crashfs.History) error { return nil }
 // TestCrashReports: what can go wrong in an exploration is told apart.
 func TestCrashReports(t *testing.T) {
 	good := work(noBug, 6)
-	runs := 0
+	runs, checks := 0, atomic.Int64{}
 	panicking := func(testing.TB, *crashfs.FS, crashfs.History) error { panic("oops") }
 	named := func(p crashfs.Policy, change func(p *crashfs.Policy)) crashfs.Config {
 		change(&p)
@@ -45,6 +48,43 @@ func TestCrashReports(t *testing.T) {
 			require.Equal(tb, 1, 2)
 			return nil
 		}, []string{"check failed", "Not equal", "CRASHFS_REPLAY="}},
+		{"a check that is skipped", crashfs.Config{}, good, func(tb testing.TB, _ *crashfs.FS, _ crashfs.History) error {
+			tb.Skip("not today")
+			return nil
+		}, []string{"check skipped on", "not today", "CRASHFS_REPLAY="}},
+		{"a check that fails the test around it", crashfs.Config{}, good, func(testing.TB, *crashfs.FS, crashfs.History) error {
+			runtime.Goexit() // what FailNow does
+			return nil
+		}, []string{"check failed on", "not of the test around it", "CRASHFS_REPLAY="}},
+		{"a workload that fails the test around it", crashfs.Config{}, func(testing.TB, *crashfs.FS) error {
+			runtime.Goexit()
+			return nil
+		}, fine, []string{"the workload failed at step 0: it ended its goroutine"}},
+		{"a check that fails in a cleanup", crashfs.Config{}, good, func(tb testing.TB, _ *crashfs.FS, _ crashfs.History) error {
+			tb.Cleanup(func() { tb.Log("last") })
+			tb.Cleanup(func() { tb.Fatal("not closed") })
+			tb.Log("open")
+			return nil
+		}, []string{"check failed on", "open\nnot closed\nlast", "CRASHFS_REPLAY="}},
+		{"a check that panics after a word", crashfs.Config{}, good, func(tb testing.TB, image *crashfs.FS, h crashfs.History) error {
+			tb.Logf("step %d", h.Step)
+			return panicking(tb, image, h)
+		}, []string{"check panicked on", "step 0\npanic: oops"}},
+		{"a check that is not deterministic", crashfs.Config{}, good, func(testing.TB, *crashfs.FS, crashfs.History) error {
+			if checks.Add(1) == 3 {
+				return errors.New("just once")
+			}
+			return nil
+		}, []string{"check failed on 1 of", "just once", "cannot be replayed, since the check is not deterministic"}},
+		{"no workload", crashfs.Config{}, nil, fine, []string{"there is no workload"}},
+		{"no check", crashfs.Config{}, good, nil, []string{"there is no check"}},
+		{"a slip where a disk fails", crashfs.Config{Faults: failingSync(1, crashfs.FsyncKeep)}, func(tb testing.TB, fsys *crashfs.FS) error {
+			if err := good(tb, fsys); err != nil {
+				var files []fsio.File
+				return files[0].Close()
+			}
+			return nil
+		}, fine, []string{"the workload panicked at step", "index out of range", "explore_test.go"}},
 		{"a workload that is not deterministic", crashfs.Config{}, func(tb testing.TB, fsys *crashfs.FS) error {
 			runs++
 			return writeSynced(fsys, fmt.Sprintf("f%d", runs), nil)
@@ -59,6 +99,7 @@ func TestCrashReports(t *testing.T) {
 		{"no such mode", named(crashfs.Strict, func(p *crashfs.Policy) { p.Dir = 9 }), good, fine, []string{"no such mode"}},
 		{"NoPSOW alone", named(crashfs.Strict, func(p *crashfs.Policy) { p.NoPSOW = true }), good, fine, []string{"NoPSOW without DataTorn"}},
 		{"SplitRename of nothing", named(crashfs.Kill, func(p *crashfs.Policy) { p.SplitRename = true }), good, fine, []string{"SplitRename"}},
+		{"more than anybody waits for", named(crashfs.Strict, func(p *crashfs.Policy) { p.ExhaustUpTo = math.MaxInt }), good, fine, []string{"ExhaustUpTo"}},
 		{"a depth that is none", crashfs.Config{Depth: 3}, good, fine, []string{"depth 3, want 1 or 2"}},
 		{"no journal", crashfs.Config{Options: []crashfs.Option{crashfs.WithoutJournal()}}, good, fine, []string{"WithoutJournal"}},
 	} {
@@ -71,6 +112,113 @@ func TestCrashReports(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFailReports is TestCrashReports for FailEverywhere.
+func TestFailReports(t *testing.T) {
+	good := work(noBug, 6)
+	runs := 0
+	for _, row := range []struct {
+		name     string
+		workload func(testing.TB, *crashfs.FS) error
+		want     []string
+	}{
+		{"a panic that may be meant", func(tb testing.TB, fsys *crashfs.FS) error {
+			if err := good(tb, fsys); err != nil {
+				panic("a sync failed")
+			}
+			return nil
+		}, nil},
+		{"a slip", func(tb testing.TB, fsys *crashfs.FS) error {
+			if good(tb, fsys) != nil {
+				var files []fsio.File
+				return files[0].Close()
+			}
+			return nil
+		}, []string{
+			`the workload panicked where call 1, sync of s/0.log, failed with "input/output error" at step`,
+			"CRASHFS_REPLAY=1:once:0/kill,", "index out of range",
+			`the workload panicked where call 2, sync of s/0.log, and all later ones failed with "input/output error" at step`,
+		}},
+		{"a workload that is not deterministic", func(_ testing.TB, fsys *crashfs.FS) error {
+			runs++
+			for i := range runs {
+				if err := writeSynced(fsys, fmt.Sprint(i), nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, []string{"the workload is not deterministic: it made"}},
+		{"no workload", nil, []string{"there is no workload"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			q := &quiet{TB: t}
+			crashfs.FailEverywhere(q, crashfs.Config{}, fsio.OpSync, []error{syscall.EIO}, row.workload,
+				func(testing.TB, *crashfs.FS, crashfs.History, fsio.Op) error { return nil })
+			if row.want == nil {
+				require.Empty(t, q.text())
+			}
+			for _, want := range row.want {
+				require.Contains(t, q.text(), want)
+			}
+		})
+	}
+}
+
+// TestFailReplayRefuses: an id that is of no call, or of nothing, is an error.
+func TestFailReplayRefuses(t *testing.T) {
+	for _, row := range []struct{ id, want string }{
+		{"99:once:0/kill,4,now,0", "the workload makes no call 99"},
+		{"0:once:0/kill,4,now,0", "for calls from 1"},
+		{"1:once:1/kill,4,now,0", "errors 0 to 0"},
+		{"1:once:0/kill", "want policy,step,choice,seed"},
+		{"1:once:0/kill,999,rand,1", "the journal has"},
+		{"1:twice:0/kill,4,now,0", "want policy,step,choice,seed"},
+		{"kill,4", "want policy,step,choice,seed"},
+		{"kill,4,rand,1", ""}, // of a CrashEverywhere in the same test
+	} {
+		t.Run(row.id, func(t *testing.T) {
+			t.Setenv("CRASHFS_REPLAY", row.id)
+			q := &quiet{TB: t}
+			crashfs.FailEverywhere(q, crashfs.Config{}, fsio.OpSync, []error{syscall.EIO}, work(noBug, 6),
+				func(testing.TB, *crashfs.FS, crashfs.History, fsio.Op) error { return nil })
+			require.Equal(t, row.want == "", q.text() == "")
+			require.Contains(t, q.text(), row.want)
+		})
+	}
+}
+
+// TestCrashReplayOfAnother: an id of FailEverywhere in the same test is none of CrashEverywhere's.
+func TestCrashReplayOfAnother(t *testing.T) {
+	t.Setenv("CRASHFS_REPLAY", "1:once:0/kill,4,now,0")
+	report := crashfs.CrashEverywhere(t, crashfs.Config{}, work(noBug, 6), held(noBug))
+	require.Zero(t, report.Images)
+}
+
+// TestCrashSkips: a workload that is skipped skips the test.
+func TestCrashSkips(t *testing.T) {
+	passed := t.Run("inner", func(t *testing.T) {
+		defer func() { require.True(t, t.Skipped()) }()
+		crashfs.CrashEverywhere(t, crashfs.Config{}, func(tb testing.TB, _ *crashfs.FS) error {
+			tb.Skip("no such thing here")
+			return nil
+		}, fine)
+		t.Error("it goes on")
+	})
+	require.True(t, passed)
+}
+
+// TestCrashCleanup: what a call cleans up is cleaned up when it ends.
+func TestCrashCleanup(t *testing.T) {
+	var opened, closed atomic.Int64
+	crashfs.CrashEverywhere(t, crashfs.Config{Parallel: 1}, work(noBug, 6), func(tb testing.TB, _ *crashfs.FS, _ crashfs.History) error {
+		require.Equal(tb, opened.Load(), closed.Load())
+		opened.Add(1)
+		tb.Cleanup(func() { closed.Add(1) })
+		return nil
+	})
+	require.Positive(t, closed.Load())
+	require.Equal(t, opened.Load(), closed.Load())
 }
 
 // TestCrashReplayRefuses: an id that is not of this journal is an error, never another image.
@@ -216,7 +364,9 @@ func TestFailEverywhereFinds(t *testing.T) {
 	lines := strings.Split(said, "\n")
 	i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "CRASHFS_REPLAY=2:once:1/") })
 	require.GreaterOrEqual(t, i, 0, said)
-	t.Setenv("CRASHFS_REPLAY", strings.TrimPrefix(lines[i], "CRASHFS_REPLAY="))
+	id, command, _ := strings.Cut(strings.TrimPrefix(lines[i], "CRASHFS_REPLAY="), " ")
+	require.Equal(t, "go test -run '^TestFailEverywhereFinds$'", command)
+	t.Setenv("CRASHFS_REPLAY", id)
 	report, said = run(t)
 	require.Equal(t, 1, report.Failures, said)
 	require.Contains(t, said, "where call 2, write of f, failed with \"no space left on device\": abc was acknowledged, there is f=a.c")

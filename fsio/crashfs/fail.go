@@ -1,8 +1,8 @@
 package crashfs
 
 import (
+	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -10,12 +10,34 @@ import (
 	"github.com/stratalog/strata/fsio"
 )
 
-// breakpoint fails the n-th call of some kinds.
-type breakpoint struct {
-	kinds   fsio.Kind
-	n       int
+// site is the call that is failed, and with which of the errors.
+type site struct {
+	n       int // of the calls of some kinds, from 1
 	forever bool
-	err     error
+	err     int
+}
+
+// String is the beginning of the ids of its images: "3:once:0/".
+func (s site) String() string {
+	return fmt.Sprintf("%d:%s:%d/", s.n, map[bool]string{false: "once", true: "forever"}[s.forever], s.err)
+}
+
+// cutSite splits the id of an image of FailEverywhere.
+func cutSite(id string) (s site, rest string, ok bool) {
+	name, rest, _ := strings.Cut(id, "/")
+	var word string
+	if _, err := fmt.Sscanf(strings.ReplaceAll(name, ":", " "), "%d %s %d", &s.n, &word, &s.err); err != nil {
+		return site{}, "", false
+	}
+	s.forever = word == "forever"
+	return s, rest, s.String() == name+"/"
+}
+
+// breakpoint fails the call of a site.
+type breakpoint struct {
+	site
+	kinds fsio.Kind
+	err   error
 
 	mu    sync.Mutex
 	calls int
@@ -41,89 +63,138 @@ func (b *breakpoint) hit(op *fsio.Op) bool {
 	return b.calls == b.n || b.forever && b.calls > b.n
 }
 
-// name is the beginning of the ids of its images: "3:once:0/".
-func (b *breakpoint) name(errIndex int) string {
-	return fmt.Sprintf("%d:%s:%d/", b.n, map[bool]string{false: "once", true: "forever"}[b.forever], errIndex)
+// failed is the call that failed; ok is false where the workload made no n-th.
+func (b *breakpoint) failed() (op fsio.Op, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.op, b.calls >= b.n
 }
 
-// failEverywhere is FailEverywhere.
-func failEverywhere(tb testing.TB, cfg *Config, kinds fsio.Kind, errs []error,
-	workload func(tb testing.TB, fsys *FS) error,
-	check func(tb testing.TB, image *FS, h History, failed fsio.Op) error,
-) Report {
-	tb.Helper()
-	x, ok := explore(tb, cfg)
-	if !ok {
-		return x.report
+// where says which call failed, for people. A nil breakpoint fails none.
+func (b *breakpoint) where() string {
+	if b == nil {
+		return ""
 	}
-	replay := x.only
+	op, ok := b.failed()
+	if !ok {
+		return ""
+	}
+	later := ""
+	if b.forever {
+		later = " and all later ones"
+	}
+	return fmt.Sprintf(" where call %d, %s of %s,%s failed with %q", b.n, op.Kind, op.Path, later, b.err)
+}
+
+// failing is a FailEverywhere.
+type failing struct {
+	*explorer
+	tb       testing.TB
+	kinds    fsio.Kind
+	errs     []error
+	workload func(tb testing.TB, fsys *FS) error
+	check    func(tb testing.TB, image *FS, h History, failed fsio.Op) error
+}
+
+// all fails every call.
+func (x *failing) all() {
+	x.tb.Helper()
+	if !x.steady() {
+		return
+	}
 	for n := 1; ; n++ {
-		for i, err := range errs {
+		for i := range x.errs {
 			for _, forever := range []bool{false, true} {
-				b := &breakpoint{kinds: kinds, n: n, forever: forever, err: err}
-				id, mine := strings.CutPrefix(replay, b.name(i))
-				if replay != "" && !mine {
-					if n > callOf(replay) {
-						return x.finish()
-					}
-					continue
-				}
-				x.only = id
-				if !x.fail(tb, b, b.name(i), workload, check) {
-					return x.finish()
+				if !x.fail(site{n, forever, i}, x.last) || x.over {
+					return
 				}
 			}
 		}
 	}
 }
 
-// callOf is the number of the call in the id of an image of FailEverywhere; 0 where it is none.
-func callOf(id string) int {
-	number, _, _ := strings.Cut(id, ":")
-	n, err := strconv.Atoi(number)
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
-// fail makes one run, and is false where the workload made no n-th call.
-func (x *explorer) fail(tb testing.TB, b *breakpoint, name string,
-	workload func(tb testing.TB, fsys *FS) error,
-	check func(tb testing.TB, image *FS, h History, failed fsio.Op) error,
-) bool {
-	tb.Helper()
-	run := x.record(tb, workload, append(x.cfg.faults(), b.intercept))
-	if run == nil || b.calls < b.n {
+// steady reports whether the workload does the same twice where nothing fails. Otherwise no number names a call.
+func (x *failing) steady() bool {
+	x.tb.Helper()
+	fsys, v := x.run(x.tb, x.workload, x.cfg.faults(), nil)
+	if v.how == hung {
+		x.tb.Errorf("crashfs: the workload did not return; it was at step %d%s\n%v", fsys.Step(), fsys.lastEvent(), v.err)
 		return false
 	}
-	run.workload = workload
-	run.check = func(tb testing.TB, image *FS, h History) error { return check(tb, image, h, b.op) }
+	if v.how == skipped {
+		x.tb.Skipf("crashfs: the workload was skipped at step %d: %v", fsys.Step(), v.err)
+	}
+	differs := x.repeat(x.tb, &recording{fs: fsys, workload: x.workload}, x.cfg.faults())
+	if differs != "" {
+		x.tb.Errorf("crashfs: the workload is not deterministic: %s", differs)
+	}
+	return differs == ""
+}
+
+// replay runs the image that the environment names.
+func (x *failing) replay() {
+	x.tb.Helper()
+	s, rest, ok := cutSite(x.only)
+	if !ok {
+		if _, err := ParseCrashID(x.only); err != nil {
+			x.tb.Error(err)
+			return
+		}
+		x.tb.Logf("crashfs: CRASHFS_REPLAY=%s is an image of CrashEverywhere: nothing was failed", x.only)
+		return
+	}
+	id, err := ParseCrashID(rest)
+	switch {
+	case err != nil:
+		x.tb.Error(err)
+	case s.n < 1 || s.err < 0 || s.err >= len(x.errs):
+		x.tb.Errorf("crashfs: image %s: there are errors 0 to %d, for calls from 1", x.only, len(x.errs)-1)
+	case !x.fail(s, func(run *recording) { x.replayLast(run, id) }) && !x.over:
+		x.tb.Errorf("crashfs: image %s: the workload makes no call %d", x.only, s.n)
+	}
+}
+
+// fail makes one run, and has what it left judged. It is false where the workload made no such call, or did not
+// return.
+func (x *failing) fail(s site, judge func(run *recording)) bool {
+	x.tb.Helper()
+	b := &breakpoint{site: s, kinds: x.kinds, err: x.errs[s.err]}
+	run := x.record(x.tb, x.workload, append(x.cfg.faults(), b.intercept), b)
+	if run == nil {
+		return false
+	}
+	op, ok := b.failed()
+	if !ok {
+		return false
+	}
+	run.check = func(tb testing.TB, image *FS, h History) error { return x.check(tb, image, h, op) }
 	failures := x.report.Failures
 	x.failed, x.seen = nil, map[state]bool{}
-	if x.replaying() {
-		x.replayLast(tb, run)
-	} else {
-		x.last(run)
+	judge(run)
+	if f := x.hung; f != nil {
+		x.tb.Errorf("crashfs: check did not return on an image%s, and the exploration ended there\n%s\n%v",
+			b.where(), rerun(x.tb, s.String()+f.id.String()), f.err)
 	}
-	if x.failed == nil {
-		return true
+	if x.failed != nil {
+		again := &breakpoint{site: s, kinds: x.kinds, err: b.err}
+		note := x.reduce(x.tb, run, x.failed, append(x.cfg.faults(), again.intercept))
+		x.tb.Errorf("crashfs: check %s%s: %v\n%s\n%s%s",
+			x.failed.how, b.where(), x.failed.err, x.failed.lost(), rerun(x.tb, s.String()+x.failed.id.String()), note)
 	}
-	x.reduce(run, x.failed)
-	if failures == 0 {
-		x.report.First = x.failed.id
+	if first := cmp.Or(x.failed, x.hung); first != nil && failures == 0 {
+		x.report.First = first.id
 	}
-	tb.Errorf("crashfs: check failed where call %d, %s of %s, failed with %q: %v\n%s\nCRASHFS_REPLAY=%s%s",
-		b.n, b.op.Kind, b.op.Path, b.err, x.failed.err, strings.Join(x.failed.loss, "\n"), name, x.failed.id)
 	return true
 }
 
 // last has the final state and its images checked.
 func (x *explorer) last(run *recording) {
-	end := run.fs.Step()
 	events := run.fs.disk.journal()
-	x.judge(run, Kill, []*sample{asItIs(run, end)}, nil, false)
+	x.judge(run, Kill, []*sample{asItIs(run)}, nil, false)
 	for _, p := range x.cfg.Policies {
+		if x.over {
+			return
+		}
 		c := newCursor(run.fs.disk.o, run.fs.disk.base, p)
 		c.advance(events, len(events))
 		before := x.report.Images
@@ -134,31 +205,24 @@ func (x *explorer) last(run *recording) {
 
 // asItIs is the FS as the next process finds it: with all that the system has in its cache, whether the
 // disk has it or not.
-func asItIs(run *recording, end uint64) *sample {
+func asItIs(run *recording) *sample {
+	end := run.fs.Step()
 	c := newCursor(run.fs.disk.o, run.fs.disk.base, Kill)
 	c.advance(run.fs.disk.journal(), int(end))
-	return &sample{
-		id:    CrashID{Policy: Kill.Name, Step: end, Choice: choiceNow},
-		image: run.fs.snapshot(), history: c.history(),
-	}
+	return &sample{id: idAsItIs(end), image: run.fs.snapshot(), history: c.history()}
 }
 
 // choiceNow is the Choice of what is no image of a crash.
 const choiceNow = "now"
 
-// replayLast runs the image that the environment names.
-func (x *explorer) replayLast(tb testing.TB, run *recording) {
-	tb.Helper()
-	id, err := ParseCrashID(x.only)
+func idAsItIs(step uint64) CrashID { return CrashID{Policy: Kill.Name, Step: step, Choice: choiceNow} }
+
+// replayLast has the image id of a run checked.
+func (x *explorer) replayLast(run *recording, id CrashID) {
+	run.tb.Helper()
+	s, err := x.again(run, id)
 	if err != nil {
-		tb.Error(err)
-		return
-	}
-	s := asItIs(run, run.fs.Step())
-	if id.Choice == choiceNow {
-		x.try(run, s)
-	} else if s, err = x.again(run, id); err != nil {
-		tb.Error(err)
+		run.tb.Error(err)
 		return
 	}
 	if s.err != nil {

@@ -40,10 +40,10 @@ const maxBytes = 16<<40 - 4096
 
 // Ack writes into the journal that v was acknowledged to the user now: after a crash at any later step
 // History has it. Call it when the call that gives the promise has returned.
-func (f *FS) Ack(v any) { f.disk.log(event{what: acked, value: v}) }
+func (f *FS) Ack(v any) { f.disk.mark(event{what: acked, value: v}) }
 
 // Note writes v into the journal: an intent, for example, "append 7 begins".
-func (f *FS) Note(v any) { f.disk.log(event{what: noted, value: v}) }
+func (f *FS) Note(v any) { f.disk.mark(event{what: noted, value: v}) }
 
 // Step is the number of events in the journal. A crash at step k happens after the first k of them.
 func (f *FS) Step() uint64 { return uint64(len(f.disk.journal())) }
@@ -76,11 +76,12 @@ func (f *FS) Corrupt(name string, off int64, xor byte) (err error) {
 		if off < 0 || off >= c.size {
 			return c.size, c.size
 		}
+		if err = f.disk.log(event{what: rotted, inode: inode, off: off, data: []byte{xor}}); err != nil {
+			return c.size, c.size
+		}
 		b := make([]byte, 1)
 		c.table.read(b, off)
 		c.table.write([]byte{b[0] ^ xor}, off)
-		f.disk.log(event{what: rotted, inode: inode, off: off, data: []byte{xor}})
-		err = nil
 		return c.size, off
 	})
 	return err

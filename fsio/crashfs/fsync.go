@@ -131,7 +131,7 @@ func (h *handle) due() error {
 }
 
 // lie notes that a call was claimed and not made.
-func (d *disk) lie() { d.log(event{what: lied}) }
+func (d *disk) lie() { d.mark(event{what: lied}) }
 
 // fail does what e asks for to what op was to make durable, and returns what the caller gets.
 func (h *handle) fail(op *fsio.Op, e *SyncError, err error) error {
@@ -156,7 +156,7 @@ func (h *handle) fail(op *fsio.Op, e *SyncError, err error) error {
 		h.disk.revertDir(ev)
 		return err
 	}
-	h.disk.log(ev)
+	h.disk.mark(ev)
 	switch e.Mode {
 	case FsyncRevert:
 		h.disk.reread(h.file)
@@ -215,7 +215,7 @@ func (d *disk) revertDir(e event) {
 		}
 	}
 	unlock()
-	d.log(e)
+	d.mark(e)
 	model, unlock = d.cursor(plain)
 	listings := map[uint64][]tree.Found{}
 	l := listingsOf(model)

@@ -216,13 +216,17 @@ func (p *plan) sortItems() {
 	p.items = sorted
 }
 
+// mostStates is the highest Policy.ExhaustUpTo, which nobody would wait for.
+const mostStates = 1 << 30
+
 // states is how many picks there are, or limit+1 where there are more than limit.
 func (p *plan) states(limit int) int {
 	n := 1
 	for _, u := range p.units {
-		if n *= int(u.radix); n > limit {
+		if n > limit/int(u.radix) {
 			return limit + 1
 		}
+		n *= int(u.radix)
 	}
 	return n
 }

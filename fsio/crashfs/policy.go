@@ -1,6 +1,9 @@
 package crashfs
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // DataMode says which pending effects on the bytes of a file an image may have.
 type DataMode uint8
@@ -72,6 +75,8 @@ func (p *Policy) check() error {
 		return errors.New("SplitRename where all entry changes are lost, or all kept")
 	case p.EveryNth < 0 || p.ExhaustUpTo < 0:
 		return errors.New("a negative count")
+	case p.ExhaustUpTo > mostStates:
+		return fmt.Errorf("ExhaustUpTo %d, of %d at most", p.ExhaustUpTo, mostStates)
 	}
 	return nil
 }

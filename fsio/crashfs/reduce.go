@@ -2,8 +2,11 @@ package crashfs
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stratalog/strata/fsio"
 )
 
 // build makes the image that id names.
@@ -42,12 +45,16 @@ func (x *explorer) locate(d *disk, id CrashID) (*cursor, *pick, error) {
 // replay runs the image that the environment names.
 func (x *explorer) replay(tb testing.TB, run *recording) {
 	tb.Helper()
+	if _, _, ok := cutSite(x.only); ok {
+		tb.Logf("crashfs: CRASHFS_REPLAY=%s is an image of FailEverywhere: nothing was explored", x.only)
+		return
+	}
 	id, err := ParseCrashID(x.only)
 	if err != nil {
 		tb.Error(err)
 		return
 	}
-	if differs := x.repeat(tb, run); differs != "" {
+	if differs := x.repeat(tb, run, x.cfg.faults()); differs != "" {
 		tb.Errorf("crashfs: the workload is not deterministic: %s", differs)
 		return
 	}
@@ -59,12 +66,17 @@ func (x *explorer) replay(tb testing.TB, run *recording) {
 	x.report.Images, x.report.Unique = 1, 1
 	if s.err != nil {
 		x.report.Failures, x.report.First = 1, id
-		tb.Errorf("crashfs: replayed %s\n%v", id, s.err)
+		tb.Errorf("crashfs: replayed %s: check %s\n%v", id, s.how, s.err)
 	}
 }
 
 // again builds the image of id, and has it checked.
 func (x *explorer) again(run *recording, id CrashID) (*sample, error) {
+	if id.Choice == choiceNow {
+		s := asItIs(run)
+		x.try(run, s)
+		return s, nil
+	}
 	s, err := x.build(run.fs.disk, id)
 	if err != nil {
 		return nil, err
@@ -82,28 +94,54 @@ func (x *explorer) again(run *recording, id CrashID) (*sample, error) {
 	return in, nil
 }
 
-// tell reduces the first failure, and fails tb with it.
+// tell fails tb with the first failure, reduced, and with the check that did not return.
 func (x *explorer) tell(tb testing.TB, run *recording) {
 	tb.Helper()
+	if f := x.hung; f != nil {
+		x.report.First = f.id
+		tb.Errorf("crashfs: check did not return on an image, and the exploration ended there\n%s\n%v", rerun(tb, f.id.String()), f.err)
+	}
 	if x.failed == nil {
 		return
 	}
-	x.reduce(run, x.failed)
+	note := x.reduce(tb, run, x.failed, x.cfg.faults())
 	x.report.First = x.failed.id
-	word := "check failed"
-	if x.failed.panic {
-		word = "check panicked"
-	}
-	var note string
-	if differs := x.repeat(tb, run); differs != "" {
-		note = "\nThis cannot be replayed, since the workload is not deterministic: " + differs
-	}
-	tb.Errorf("crashfs: %s on %d of %d images; the first:\n%v\n%s\nCRASHFS_REPLAY=%s%s",
-		word, x.report.Failures, x.report.Unique, x.failed.err, strings.Join(x.failed.loss, "\n"), x.failed.id, note)
+	tb.Errorf("crashfs: check %s on %d of %d images; the first:\n%v\n%s\n%s%s",
+		x.failed.how, x.report.Failures, x.report.Unique, x.failed.err, x.failed.lost(), rerun(tb, x.failed.id.String()), note)
 }
 
-// reduce puts back what f is without, a digit at a time, as long as check still fails.
-func (x *explorer) reduce(run *recording, f *failure) {
+// rerun is the command that runs one image of tb's test.
+func rerun(tb testing.TB, id string) string {
+	var elements []string
+	for element := range strings.SplitSeq(tb.Name(), "/") {
+		elements = append(elements, "^"+regexp.QuoteMeta(element)+"$")
+	}
+	name := strings.ReplaceAll(strings.Join(elements, "/"), "'", `'\''`) // as a shell quotes it
+	return fmt.Sprintf("CRASHFS_REPLAY=%s go test -run '%s'", id, name)
+}
+
+// lost says what the image is without.
+func (f *failure) lost() string {
+	if len(f.loss) == 0 {
+		return "nothing is lost"
+	}
+	return strings.Join(f.loss, "\n")
+}
+
+// reduce makes f what fails with the fewest losses, and says why a replay of it may not fail.
+func (x *explorer) reduce(tb testing.TB, run *recording, f *failure, faults []fsio.Interceptor) (note string) {
+	x.putBack(run, f)
+	if differs := x.repeat(tb, run, faults); differs != "" {
+		return "\nThis cannot be replayed, since the workload is not deterministic: " + differs
+	}
+	if s, err := x.again(run, f.id); err == nil && s.err == nil {
+		return "\nThis cannot be replayed, since the check is not deterministic: it did not fail when it was given the same image again"
+	}
+	return ""
+}
+
+// putBack gives f what it is without, a digit at a time, as long as check still fails.
+func (x *explorer) putBack(run *recording, f *failure) {
 	if f.id.Choice == choiceNow {
 		return // nothing is lost
 	}
@@ -122,13 +160,16 @@ func (x *explorer) reduce(run *recording, f *failure) {
 	if err != nil {
 		return
 	}
+	stop := false // a check did not return: another could take as long
 	attempt := func() bool {
 		s := &sample{image: c.plan.image(k), history: f.history}
 		x.try(run, s)
-		if s.err != nil {
-			f.err, f.panic = s.err, s.panic
+		stop = s.how == hung
+		if s.err == nil || stop {
+			return false
 		}
-		return s.err != nil
+		f.verdict = s.verdict
+		return true
 	}
 	drawn := k.drawn
 	k.drawn = false
@@ -137,7 +178,7 @@ func (x *explorer) reduce(run *recording, f *failure) {
 	}
 	full := c.plan.full()
 	for u := range full {
-		if k.digits[u] == full[u] {
+		if k.digits[u] == full[u] || stop {
 			continue
 		}
 		was := k.digits[u]

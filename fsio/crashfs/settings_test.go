@@ -73,9 +73,14 @@ func crashSettings(t testing.TB, save func(fs afero.Fs, text string) error) cras
 	return crashfs.CrashEverywhere(t, crashfs.Config{Policies: []crashfs.Policy{crashfs.Strict}}, workload, check)
 }
 
+// pageTest is the test as the page calls it.
+type pageTest struct{ testing.TB }
+
+func (pageTest) Name() string { return "TestSettings" }
+
 // TestCrashPage does what docs/crash-test.md tells, and holds its code and its output against this file.
 func TestCrashPage(t *testing.T) {
-	q := &quiet{TB: t}
+	q := &quiet{TB: pageTest{t}}
 	crashSettings(q, save)
 	require.NotEmpty(t, q.text())
 	t.Log(q.text())
