@@ -8,7 +8,6 @@ import (
 
 	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/internal/checkpoint"
-	"github.com/stratalog/strata/log"
 )
 
 // maxMarkBytes bounds a mark of a clean stop, which holds a number.
@@ -16,20 +15,21 @@ const maxMarkBytes = 1 << 16
 
 // above is the directory above a partition that is written to. A nil one is not there yet.
 type above struct {
-	fsys *fsio.OSFS
-	held interface{ Close() error } // its lock, if it is a log directory
-	mark []byte                     // what its mark of a clean stop holds; nil where it has none
+	fsys  *fsio.OSFS
+	tells bool                       // it is a log directory, or has checkpoints as one: they tell of the log
+	held  interface{ Close() error } // its lock, if it is a log directory
+	mark  []byte                     // what its mark of a clean stop holds; nil where it has none
 }
 
-// lockAbove locks the directory above dir as a broker does, if that is a log directory, and takes from its
-// checkpoints what is known of the log.
-func (a *appender) lockAbove(dir string) (_ *above, err error) {
+// lockAbove locks the directory above dir as a broker does, if that is a log directory, and returns what its
+// checkpoints tell of the log.
+func (e *env) lockAbove(dir string) (_ *above, _ *resume, err error) {
 	fsys, err := fsio.OS(filepath.Dir(dir))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // log.Open makes it
+		return nil, nil, nil // log.Open makes it
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	up := &above{fsys: fsys}
 	defer func() {
@@ -39,17 +39,17 @@ func (a *appender) lockAbove(dir string) (_ *above, err error) {
 	}()
 	if isLogDir(fsys) {
 		if err := up.lock(filepath.Dir(dir)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	p := &partition{path: dir, fsys: fsys, dir: filepath.Base(dir), name: namePartition(dir)}
 	r, err := p.resume()
 	if err != nil {
-		a.notice("a checkpoint of the log directory is damaged, the log is verified from its begin: %v", err)
+		e.notice("a checkpoint of the log directory is damaged, the log is verified from its begin: %v", err)
 		r = &resume{}
 	}
-	a.options.Resume = (*log.Resume)(r)
-	return up, nil
+	up.tells = up.held != nil || r != nil
+	return up, r, nil
 }
 
 // isLogDir reports whether the root of fsys is a log directory, which whoever writes in it locks.

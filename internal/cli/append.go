@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -120,7 +119,6 @@ func newAppender(e *env, o appendOptions) (*appender, error) {
 		return nil, usagef("--segment-bytes is %d: give 14 to %d", o.segmentBytes, math.MaxInt32)
 	}
 	a.options = log.Options{Config: log.Config{SegmentBytes: o.segmentBytes, MessageBytes: math.MaxInt32}}
-	a.options.Events.Recovered = a.recovered
 	if o.topicID != "" {
 		id, err := checkpoint.ParseID(o.topicID)
 		if err != nil {
@@ -131,39 +129,16 @@ func newAppender(e *env, o appendOptions) (*appender, error) {
 	return a, nil
 }
 
-// recovered tells what opening the log put in order. That old snapshots went is none of it.
-func (a *appender) recovered(r log.Recovery) {
-	switch {
-	case !r.Clean:
-		a.notice("the log was not closed cleanly: recovered up to offset %d, %d bytes cut", r.EndOffset, r.CutBytes())
-	case len(r.Repaired) > 0:
-		a.notice("indexes of %d segments were missing or damaged, and are built anew", len(r.Repaired))
-	}
-}
-
 // run appends what standard input has to the partition in dir.
-func (a *appender) run(ctx context.Context, dir string) (err error) {
-	if dir, err = filepath.Abs(dir); err != nil {
-		return err
+func (a *appender) run(ctx context.Context, dir string) error {
+	err := a.change(ctx, dir, a.options, func(_ *above, l *log.Log) error {
+		a.log = l
+		return a.lines(ctx)
+	})
+	if a.log != nil {
+		a.tell()
 	}
-	above, err := a.lockAbove(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, above.close()) }()
-	if a.log, err = log.Open(ctx, dir, a.options); err != nil {
-		return err
-	}
-	if err := above.unmark(); err != nil {
-		return errors.Join(err, a.log.Close())
-	}
-	failed := a.lines(ctx)
-	closed := a.log.Close()
-	if closed == nil {
-		closed = above.remark()
-	}
-	a.tell()
-	return errors.Join(failed, closed)
+	return err
 }
 
 // lines appends the lines of standard input.

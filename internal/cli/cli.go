@@ -21,6 +21,7 @@ const (
 	ExitUsage       = 2   // wrong arguments
 	ExitProblems    = 3   // done, and what was looked at is damaged
 	ExitInUse       = 4   // the directory is in use by somebody else
+	ExitRefused     = 5   // records that were acknowledged would be lost: a flag --force-… is needed
 	ExitInterrupted = 130 // an interrupt came
 )
 
@@ -35,6 +36,12 @@ func (e *usageError) Error() string { return e.text }
 
 // usagef makes a usageError.
 func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// refusal is an error that says why something is not done, although it could be, and which flag has it done.
+type refusal struct{ text string }
+
+// Error is the text.
+func (r *refusal) Error() string { return r.text }
 
 // env is what the verbs of one run have of the world.
 type env struct {
@@ -80,6 +87,7 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 // status tells err on standard error, if it is one to tell, and returns the exit status for it.
 func (e *env) status(ctx context.Context, err error) int {
 	var usage *usageError
+	var refused *refusal
 	switch {
 	case err == nil, errors.Is(err, syscall.EPIPE):
 		return ExitOK
@@ -93,6 +101,9 @@ func (e *env) status(ctx context.Context, err error) int {
 	case errors.Is(err, fsio.ErrLocked):
 		e.notice("%v", err)
 		return ExitInUse
+	case errors.As(err, &refused):
+		e.notice("%v", err)
+		return ExitRefused
 	}
 	e.notice("%v", err)
 	return ExitFailed

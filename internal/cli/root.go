@@ -30,8 +30,8 @@ func newRoot(e *env) *cobra.Command {
 		return usagef("%v: %s --help lists the flags", err, cmd.CommandPath())
 	})
 	root.AddCommand(
-		newAppend(e), newBench(e), newCat(e), newDump(e), newLs(e), newOffsets(e), newProducers(e), newSegments(e), newStat(e),
-		newTxns(e), newVerify(e), newVersion(e),
+		newAppend(e), newBench(e), newCat(e), newDeleteRecords(e), newDump(e), newLs(e), newOffsets(e), newProducers(e), newSegments(e), newStat(e),
+		newTruncate(e), newTxns(e), newVerify(e), newVersion(e),
 	)
 	return root
 }

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/stratalog/strata/log"
+)
+
+// change opens the log in the directory dir, which it makes where it is missing, has do change it, and closes it
+// cleanly. Meanwhile the directory above is locked, if that is a log directory, and has no mark of a clean stop.
+func (e *env) change(ctx context.Context, dir string, o log.Options, do func(*above, *log.Log) error) (err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	if err := notLinked(dir); err != nil {
+		return err
+	}
+	up, r, err := e.lockAbove(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, up.close()) }()
+	o.Resume = (*log.Resume)(r)
+	o.Events.Recovered = e.recovered
+	l, err := log.Open(ctx, dir, o)
+	if err != nil {
+		return err
+	}
+	if err := up.unmark(); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	failed := do(up, l)
+	closed := l.Close()
+	if closed == nil {
+		closed = up.remark()
+	}
+	return errors.Join(failed, closed)
+}
+
+// notLinked refuses a partition's directory that is a symbolic link: which lock and checkpoints count, those
+// beside the link or those beside the directory, only who has made it knows.
+func notLinked(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil || info.Mode().Type()&fs.ModeSymlink == 0 {
+		return nil //nolint:nilerr // log.Open makes it, or says what is wrong
+	}
+	to, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return usagef("%s is a symbolic link that leads nowhere: name a partition's directory", dir)
+	}
+	return usagef("%s is a symbolic link, and lock and checkpoints lie beside the directory itself: stop whoever uses the link, and name %s", dir, to)
+}
+
+// recovered tells what opening the log put in order. That old snapshots went is none of it.
+func (e *env) recovered(r log.Recovery) {
+	switch {
+	case !r.Clean:
+		e.notice("the log was not closed cleanly: recovered up to offset %d, %d bytes cut", r.EndOffset, r.CutBytes())
+	case len(r.Repaired) > 0:
+		e.notice("indexes of %d segments were missing or damaged, and are built anew", len(r.Repaired))
+	}
+}
