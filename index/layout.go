@@ -30,6 +30,7 @@ func (l Layout) valid() bool {
 // format is a Layout for one base. Each number is stored minus the base of its field.
 type format struct {
 	keyBytes, entryBytes int
+	warm                 int // entries in the last warmBytes
 	key, value           field
 }
 
@@ -44,6 +45,7 @@ func newFormat(l Layout, base int64) format {
 	return format{
 		keyBytes:   l.KeyBytes,
 		entryBytes: l.EntryBytes(),
+		warm:       warmBytes / l.EntryBytes(),
 		key:        newField(l.KeyBytes, l.KeyRelative, base),
 		value:      newField(l.ValueBytes, l.ValueRelative, base),
 	}

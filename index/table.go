@@ -87,6 +87,7 @@ func (x *table) Len() int { return int(x.state.Load().n.Load()) }
 // finder searches the bytes that it is shown.
 type finder struct {
 	format *format
+	n      int // entries
 	key    int64
 	entry  Entry
 	ok     bool
@@ -94,7 +95,7 @@ type finder struct {
 
 // View is fsio.Viewer's.
 func (f *finder) View(b []byte) error {
-	f.entry, f.ok = f.format.search(b, f.key)
+	f.entry, f.ok = f.format.search(b, f.n, f.key)
 	return nil
 }
 
@@ -104,7 +105,7 @@ var finders = sync.Pool{New: func() any { return new(finder) }}
 // view searches key in the n entries of s from entry i on.
 func (x *table) view(s *state, i, n, key int64) (e Entry, ok bool, err error) {
 	f := finders.Get().(*finder)
-	f.format, f.key = &x.format, key
+	f.format, f.n, f.key = &x.format, int(n), key
 	size := int64(x.entryBytes)
 	err = s.pages.View(i*size, n*size, f)
 	e, ok = f.entry, f.ok
