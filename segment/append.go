@@ -68,17 +68,12 @@ func (s *Segment) lastFitting() int64 { return s.base + min(maxRelative, math.Ma
 // The bounds by configuration are the log's.
 func (s *Segment) Full(n, lastOffset int64) bool {
 	return !s.fits(lastOffset) || n > maxSetBytes-s.Size() ||
-		!s.offset.hasRoom(s.offsetRoom) || !s.time.hasRoom(s.timeRoom)
+		!s.w.offset.hasRoom(s.offsetRoom) || !s.w.time.hasRoom(s.timeRoom)
 }
 
 // hasRoom asks room whether one more entry fits. An index that is done without takes any number.
-func (x *indexFile) hasRoom(room func(n int) bool) bool {
-	l, err := x.use()
-	if l == nil || err != nil {
-		return true
-	}
-	defer l.release()
-	return room(l.value.Len())
+func (x *lenient) hasRoom(room func(n int) bool) bool {
+	return x == nil || x.file.err() != nil || room(x.Len())
 }
 
 // Append appends batches, whole and end to end, whose headers are hs, and indexes them.
@@ -223,6 +218,9 @@ func addTime(x adder, largest stamp) error {
 type lenient struct {
 	index.Index
 	file *indexFile
+
+	newest index.Entry // that was appended here; n is how many there were then
+	n      int
 }
 
 // adder is x, or nil where x is done without.
@@ -233,9 +231,19 @@ func (x *lenient) adder() adder {
 	return x
 }
 
+// At is Index's. The entry that came last is asked for with each append, and need not be read.
+func (x *lenient) At(i int) index.Entry {
+	if i+1 == x.n {
+		return x.newest
+	}
+	return x.Index.At(i)
+}
+
 func (x *lenient) Append(e index.Entry) error {
 	err := x.Index.Append(e)
 	switch {
+	case err == nil:
+		x.newest, x.n = e, x.Len()
 	case errors.Is(err, index.ErrFull):
 		return nil
 	case errors.Is(err, index.ErrOrder):

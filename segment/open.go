@@ -189,7 +189,7 @@ func (s *Segment) activateIndexes() error {
 		if err != nil {
 			return err
 		}
-		*x.to = &lenient{opened, x.indexFile}
+		*x.to = &lenient{Index: opened, file: x.indexFile}
 		if err := x.replace(opened, true); err != nil {
 			return err
 		}

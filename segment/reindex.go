@@ -102,7 +102,7 @@ func (s *Segment) putIndexes(x *entries) error {
 			return err
 		}
 		if opened != nil && !s.sealed.Load() {
-			*f.to = &lenient{opened, f.indexFile}
+			*f.to = &lenient{Index: opened, file: f.indexFile}
 		}
 	}
 	size := s.Size()
