@@ -10,8 +10,8 @@ import (
 	"github.com/stratalog/strata/segment"
 )
 
-// recordsBytes is what RecordsWith reads at a time: enough that a disk is read in large pieces.
-const recordsBytes = 1 << 20
+// recordsBytes is what RecordsWith looks up at a time: so much that the look-ups do not count.
+const recordsBytes = 4 << 20
 
 // Records yields the records from offset from on. It is RecordsWith with the zero ReadOptions.
 func (l *Log) Records(ctx context.Context, from int64) iter.Seq2[codec.Record, error] {
@@ -65,19 +65,10 @@ func (l *Log) behindSegment(offset int64) int64 {
 
 // yieldSlice yields the records of s. It reports whether to go on behind it.
 func (l *Log) yieldSlice(s *segment.Slice, yield func(codec.Record, error) bool) bool {
-	for r, err := range s.Records() {
-		if err == nil {
-			if !yield(r, nil) {
-				return false
-			}
-			continue
-		}
+	return s.Visit(yield, func(err error) bool {
 		damaged := l.damaged(err)
-		if !yield(codec.Record{}, err) || !damaged {
-			return false
-		}
-	}
-	return true
+		return yield(codec.Record{}, err) && damaged
+	})
 }
 
 // damaged tells of damage that a reader met, and reports whether err is that.

@@ -146,6 +146,41 @@ func TestSliceBehindDamage(t *testing.T) {
 	})
 }
 
+// TestVisitStops stops at each step of what a Slice of a damaged batch yields.
+func TestVisitStops(t *testing.T) {
+	eachWorld(t, func(w world) {
+		t := w.t
+		pos := w.filled(t, 4)
+		w.change(t, logFile, pos[1]+70, 0xff)
+		s := w.open(t, 0, segment.Options{Sealed: true})
+		r := readAll(t, s)
+		defer func() { require.NoError(t, r.Close()) }()
+		want := []int64{0, 1, -1, 4, 5, 6, 7} // −1 for the damage
+		for stop := range len(want) + 1 {
+			var got []int64
+			step := func(what int64) bool {
+				got = append(got, what)
+				return len(got) != stop
+			}
+			going := r.Visit(func(rec codec.Record, err error) bool {
+				assert.NoError(t, err)
+				return step(rec.Offset)
+			}, func(err error) bool {
+				at, _ := errors.AsType[*fsio.PosError](err)
+				if assert.NotNil(t, at) {
+					assert.Equal(t, pos[1], at.Pos)
+				}
+				return step(-1)
+			})
+			assert.Equal(t, stop == 0, going)
+			if stop == 0 {
+				stop = len(want)
+			}
+			assert.Equal(t, want[:stop], got)
+		}
+	})
+}
+
 // TestReadAsksForAborted: as in Kafka, a read asks for the aborted transactions up to the next index entry at or
 // behind the bytes that it was allowed, and behind the last one up to the next segment (traces 008, 131).
 func TestReadAsksForAborted(t *testing.T) {
