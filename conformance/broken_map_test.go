@@ -42,7 +42,7 @@ var brokenMaps = map[string]breakage{
 	"a map may be used concurrently": alone(fsio.OpMapFlush),
 	"Resize and Close of a map wait": onMap(func(m mapped) {
 		m.close = func() error {
-			go m.Map.Close() //nolint:errcheck // the breakage is not to wait for it
+			go m.Map.Close() // the breakage is not to wait for it
 			return nil
 		}
 	}),

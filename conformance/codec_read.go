@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/stratalog/strata/codec"
@@ -461,12 +462,7 @@ var codecRecordsRows = []row[codecSubject]{
 
 // has reports whether f is one of the formats.
 func (s codecSubject) has(f format) bool {
-	for _, known := range s.formats {
-		if known == f {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(s.formats, f)
 }
 
 // failsOnce notes a failure where the records of a damaged batch do not end with one error.

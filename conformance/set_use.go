@@ -110,14 +110,13 @@ var setAppendRows = []row[setSubject]{
 		rule: "Append writes whole batches, end to end, at the end of the set and returns the position of the first.",
 		run: func(c *check, s setSubject) {
 			set := s.start(c, segment.SetOptions{})
-			want := ""
-			for _, b := range []string{"one", "two", large(), "three"} {
+			batches := []string{"one", "two", large(), "three"}
+			for i, b := range batches {
 				appendTo(c, set, b)
-				want += b
-				keeps(c, set, want, "appended")
+				keeps(c, set, strings.Join(batches[:i+1], ""), "appended")
 			}
 			c.ok(set.Close(), "Close")
-			equal(c, s.file(c), want, "the file")
+			equal(c, s.file(c), strings.Join(batches, ""), "the file")
 		},
 	},
 	{

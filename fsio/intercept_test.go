@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -383,7 +384,7 @@ func TestInterceptData(t *testing.T) {
 		return do()
 	}
 	lengthen := func(op *fsio.Op, do func() error) error {
-		op.Data = append(op.Data[:len(op.Data):len(op.Data)], "XYZ"...)
+		op.Data = append(slices.Clip(op.Data), "XYZ"...)
 		return do()
 	}
 	flip := func(op *fsio.Op, do func() error) error {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sort"
 	"testing"
 
@@ -46,9 +47,9 @@ func (m *model) append(e index.Entry) error {
 
 // lookup is Lookup by trying all entries from the end.
 func (m *model) lookup(key int64) index.Entry {
-	for i := len(m.entries) - 1; i >= 0; i-- {
-		if m.entries[i].Key <= key {
-			return m.entries[i]
+	for _, e := range slices.Backward(m.entries) {
+		if e.Key <= key {
+			return e
 		}
 	}
 	return none

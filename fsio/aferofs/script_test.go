@@ -379,7 +379,7 @@ func outcome(result string, err error) string {
 		if errors.Is(err, id.err) {
 			s += " " + id.name
 		}
-		if err == id.err { //nolint:errorlint // whether it is wrapped is asked
+		if err == id.err { // whether it is wrapped is asked
 			return s + ", bare" + result
 		}
 	}

@@ -256,8 +256,8 @@ func (c *cursor) keepSizes(dir uint64) {
 // keepName makes durable how inode got its name, and how the directories above it got theirs.
 func (c *cursor) keepName(inode uint64) {
 	want := map[uint64]bool{inode: true}
-	for i := len(c.groups) - 1; i >= 0; i-- {
-		if g := c.groups[i]; g.adds() && want[g.inode] {
+	for _, g := range slices.Backward(c.groups) {
+		if g.adds() && want[g.inode] {
 			want[g.added.dir] = true
 		}
 	}

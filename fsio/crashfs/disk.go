@@ -2,6 +2,7 @@ package crashfs
 
 import (
 	"io/fs"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,7 +86,7 @@ func (d *disk) switchOff() {
 func (d *disk) journal() []event {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.events[:len(d.events):len(d.events)]
+	return slices.Clip(d.events)
 }
 
 // Load is tree.Volume's: it lists a directory of the image.

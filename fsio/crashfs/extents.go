@@ -56,11 +56,11 @@ func (e extents) fit(from, to, room int64) int64 {
 		if x.to <= at || at >= to {
 			continue
 		}
-		if hole := max(min(x.from, to)-at, 0); hole > room {
+		hole := max(min(x.from, to)-at, 0)
+		if hole > room {
 			return at + room
-		} else {
-			room -= hole
 		}
+		room -= hole
 		at = min(x.to, to)
 	}
 	return min(to, at+room)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"sync"
@@ -229,11 +230,7 @@ type state struct {
 
 // clone is a copy to be changed.
 func (s state) clone() state {
-	files := map[string]string{}
-	for name, content := range s.files {
-		files[name] = content
-	}
-	s.files = files
+	s.files = maps.Clone(s.files)
 	return s
 }
 

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -251,16 +252,12 @@ func (v *verify) duplicates() error {
 	return nil
 }
 
+// indexCodes are what is found in, or missing of, indexes.
+var indexCodes = []log.FindingCode{log.CodeIndex, log.CodeTimeIndex, log.CodeTxnIndex, log.CodeIndexMissing}
+
 // wanted reports whether f is to be told of.
 func (v *verify) wanted(f log.Finding) bool {
-	if !v.indexOnly {
-		return true
-	}
-	switch f.Code {
-	case log.CodeIndex, log.CodeTimeIndex, log.CodeTxnIndex, log.CodeIndexMissing:
-		return true
-	}
-	return false
+	return !v.indexOnly || slices.Contains(indexCodes, f.Code)
 }
 
 // finding tells of one finding.

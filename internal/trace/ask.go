@@ -38,7 +38,7 @@ func (w *world) ask(op *Op, m Meta) (any, error) {
 	case "abortedTxns":
 		return w.abortedTxns(op)
 	default:
-		return w.state(m)
+		return w.state()
 	}
 }
 

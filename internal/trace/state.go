@@ -67,7 +67,7 @@ type producerState struct {
 }
 
 // state tells everything but the files: their digest is compared after each operation anyway.
-func (w *world) state(m Meta) (any, error) {
+func (w *world) state() (any, error) {
 	st := w.log.State()
 	s := state{
 		Now: w.nowMs(), FirstUnstable: st.FirstUnstable, ProducerEnd: st.ProducersEnd, LateTxn: st.LateTxn,

@@ -75,7 +75,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 // read reads the traces in dirs.
 func read(dirs []string) (all []*trace.Trace, err error) {
 	for _, dir := range dirs {
-		found, err := trace.ReadAll(os.DirFS(dir)) //nolint:forbidigo // no file of a store
+		found, err := trace.ReadAll(os.DirFS(dir))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Clean(dir), err)
 		}
@@ -93,11 +93,11 @@ type tally struct {
 
 // replay replays t on c.
 func (r *tally) replay(ctx context.Context, c trace.Composition, t *trace.Trace, out io.Writer) error {
-	tmp, err := os.MkdirTemp("", "strata-replay-") //nolint:forbidigo // the store's, but not one of its files
+	tmp, err := os.MkdirTemp("", "strata-replay-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp) //nolint:forbidigo // as above
+	defer os.RemoveAll(tmp)
 	o, err := c.Replay(ctx, t, tmp)
 	if err != nil {
 		return err
