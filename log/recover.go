@@ -412,7 +412,7 @@ func (r *loader) probe() error {
 		if i < r.firstUnsynced() && i < len(r.segs)-1 {
 			continue
 		}
-		good, next, err := r.probeSegment(s)
+		good, next, err := r.probeSegment(i)
 		if err != nil {
 			return err
 		}
@@ -430,9 +430,12 @@ func (r *loader) probe() error {
 	return nil
 }
 
-// probeSegment is how far a segment is good, and the offset behind that.
-func (r *loader) probeSegment(s *segment.Segment) (good, next int64, err error) {
+// probeSegment is how far the i-th segment is good, and the offset behind that. Of one that recovery would
+// change, the largest timestamp is that of what is good.
+func (r *loader) probeSegment(i int) (good, next int64, err error) {
+	s := r.segs[i]
 	next = s.BaseOffset()
+	largest, at := codec.NoTimestamp, codec.NoOffset
 	var buf []byte
 	for b, err := range s.Batches(0) {
 		if err == nil && !r.resume.Clean && b.LastOffset >= r.resume.RecoveryPoint {
@@ -441,12 +444,18 @@ func (r *loader) probeSegment(s *segment.Segment) (good, next int64, err error) 
 			}
 		}
 		if isDamage(err) {
-			return good, next, nil
+			break
 		}
 		if err != nil {
 			return 0, 0, err
 		}
 		good, next = b.End(), b.NextOffset()
+		if b.MaxTimestamp > largest {
+			largest, at = b.MaxTimestamp, b.LastOffset
+		}
+	}
+	if i >= r.firstUnsynced() || good < s.Size() {
+		s.NoteMaxTimestamp(largest, at)
 	}
 	return good, next, nil
 }

@@ -99,6 +99,12 @@ func (s *Segment) PeekMaxTimestamp() (timestamp, offset int64, err error) {
 	return largest.timestamp, largest.offset, err
 }
 
+// NoteMaxTimestamp says what MaxTimestamp shall tell, by who has read the batches: a log that is looked at
+// without being recovered has time entries of batches that recovery would cut, and lacks others.
+func (s *Segment) NoteMaxTimestamp(timestamp, offset int64) {
+	s.stamps.set(stamp{timestamp, offset})
+}
+
 // maxStamp is that, and does not note it. stamps is held.
 func (s *Segment) maxStamp() (stamp, error) {
 	if s.stamps.maxKnown {
