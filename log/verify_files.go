@@ -55,7 +55,7 @@ func (v *verifier) foreign(e fs.DirEntry) {
 	switch {
 	case ours && e.Type().IsRegular(), isRaft(e.Name()):
 	case ours:
-		v.other(SeverityWarning, CodeForeign, e.Name(), MendNone, fsio.ErrNotRegular, "it has the name of a file of the log, and is none")
+		v.others = append(v.others, notAFile(v.path(e.Name())))
 	default:
 		v.other(SeverityInfo, CodeForeign, e.Name(), MendNone, nil, "it is none of Kafka's files; a broker leaves it alone")
 	}

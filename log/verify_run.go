@@ -77,9 +77,10 @@ func (v *verifier) run(ctx context.Context) error {
 	return errors.Join(v.failed...)
 }
 
-// fail notes what could not be read. A file that is gone is none.
+// fail notes what could not be read. A file that is gone is none, and of what has the name of a file and is
+// none, foreign tells.
 func (v *verifier) fail(err error) {
-	if !errors.Is(err, fs.ErrNotExist) {
+	if !errors.Is(err, fs.ErrNotExist) && !fsio.NotAFile(err) {
 		v.failed = append(v.failed, err)
 	}
 }

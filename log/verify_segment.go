@@ -351,6 +351,10 @@ func (v *verifier) indexFiles(s *segment.Segment, r *segmentReport) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			r.missing(name, x.extension == segment.TimeIndexExt && r.old)
+		case fsio.NotAFile(err) || err == nil && info.IsDir():
+			if v.o.Base != nil { // otherwise the directory is looked through for such
+				r.add(notAFile(name))
+			}
 		case err != nil:
 			return err
 		case r.wrong[name] == nil && info.Size() > x.used:
@@ -361,6 +365,15 @@ func (v *verifier) indexFiles(s *segment.Segment, r *segmentReport) error {
 		}
 	}
 	return nil
+}
+
+// notAFile is the finding about something that has the name of a file of the log.
+func notAFile(name string) Finding {
+	return Finding{
+		Severity: SeverityWarning, Code: CodeForeign, File: name, Position: -1,
+		FirstOffset: codec.NoOffset, NextOffset: codec.NoOffset, SeekTo: codec.NoOffset,
+		Message: "it has the name of a file of the log, and is none", Repair: MendNone, Err: fsio.ErrNotRegular,
+	}
 }
 
 // missing tells of an index that is not there. Old ones have never been.

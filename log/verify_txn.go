@@ -174,8 +174,8 @@ func txnFinding(name string, exists bool, i int, why string) Finding {
 
 // abortedEntries reads an index of aborted transactions.
 func (v *verifier) abortedEntries(r *segmentReport, name string) (entries []index.AbortedTxn, exists bool, err error) {
-	switch _, err := v.fsys.Stat(name); {
-	case errors.Is(err, fs.ErrNotExist):
+	switch info, err := v.fsys.Stat(name); {
+	case errors.Is(err, fs.ErrNotExist), fsio.NotAFile(err), err == nil && info.IsDir():
 		return nil, false, nil
 	case err != nil:
 		return nil, false, err

@@ -164,7 +164,7 @@ func (v *verifier) warning(w Warning) (f log.Finding, ok bool) {
 	case errors.Is(w.Err, ErrName):
 		return finding(log.SeverityWarning, log.CodePartitionName, w.File, w.Err,
 			"no partition can have this name, and a broker does not start with it: "+message), true
-	case errors.Is(w.Err, fsio.ErrNotRegular):
+	case fsio.NotAFile(w.Err):
 		return finding(log.SeverityWarning, log.CodeForeign, w.File, w.Err, "neither a file nor a directory"), true
 	case !errors.Is(w.Err, checkpoint.ErrCorrupt):
 		v.failed = append(v.failed, w.Err)

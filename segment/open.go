@@ -14,7 +14,8 @@ import (
 // Open opens the segment with the given base offset in the directory dir of fsys, or creates it empty.
 //
 //   - Its files are those named by FileName, and no others: it lists, renames and removes them by name.
-//   - An offset index that is missing, or an index that is damaged, is no error: see IndexErr.
+//   - An offset index that is missing, or an index that is damaged, is no error: see IndexErr. With ReadOnly
+//     neither is something in its place that is no file.
 //   - A time index that is missing is made empty and not built anew, as Kafka does: MaxTimestamp is −1
 //     then, and the segment's age is told by ModTime.
 //   - Of a sealed segment without Check no file is opened before it is read, so that a log of 100,000
@@ -130,6 +131,10 @@ func (s *Segment) lookForIndexes() error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && (x == &s.offset || s.o.ReadOnly):
 			x.doWithout(err)
+		case s.o.ReadOnly && err == nil && info.IsDir():
+			x.doWithout(fmt.Errorf("%w: %s is a directory", index.ErrCorrupt, name))
+		case s.o.ReadOnly && fsio.NotAFile(err):
+			x.doWithout(fmt.Errorf("%w: %w", index.ErrCorrupt, err))
 		case errors.Is(err, fs.ErrNotExist):
 			if err := s.makeEmpty(x); err != nil {
 				return err
@@ -246,7 +251,11 @@ func (s *Segment) openTxn() (*index.Txn, error) {
 	if s.freed.Load() {
 		return nil, fs.ErrClosed
 	}
-	return index.OpenTxn(s.fsys, s.pathLocked(TxnIndexExt), s.base)
+	x, err := index.OpenTxn(s.fsys, s.pathLocked(TxnIndexExt), s.base)
+	if s.o.ReadOnly && fsio.NotAFile(err) {
+		err = fmt.Errorf("%w: %w", index.ErrCorrupt, err)
+	}
+	return x, err
 }
 
 // indexFile is one of the two indexes of a segment.

@@ -20,7 +20,7 @@ import (
 //
 //   - The order is that of the files, LogExt, IndexExt, TimeIndexExt, TxnIndexExt, and of the positions.
 //     What only .sum tells comes behind all that.
-//   - An index that is missing is no damage: see IndexErr.
+//   - An index that is missing, or in whose place something lies that is no file, is no damage: see IndexErr.
 func (s *Segment) Verify(ctx context.Context) iter.Seq2[Damage, error] {
 	return s.VerifyWith(ctx, VerifyOptions{})
 }
@@ -220,6 +220,9 @@ func (v *verifier) oddEpoch(w *walker, b Batch) (why, err error) {
 func (v *verifier) txn() error {
 	name := v.seg.path(TxnIndexExt)
 	txn, err := index.OpenTxn(v.seg.fsys, name, v.seg.base)
+	if fsio.NotAFile(err) {
+		return nil
+	}
 	if err == nil {
 		return txn.Close()
 	}

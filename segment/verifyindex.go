@@ -57,7 +57,7 @@ func (v *verifier) openIndex(x *indexFile, j judge) error {
 	o.Check, o.ReadOnly = true, true
 	opened, err := v.seg.parts.OpenIndex(v.seg.fsys, check.name, o)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), fsio.NotAFile(err):
 		return nil
 	case errors.Is(err, index.ErrCorrupt):
 		check.corrupt = err

@@ -2,11 +2,26 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 
 	"github.com/stratalog/strata/internal/checkpoint"
 )
+
+// readable reports that the checkpoints names of the directory above can be read, so that nothing is begun that
+// could not be ended.
+func (up *above) readable(names ...string) error {
+	if up == nil {
+		return nil
+	}
+	for _, name := range names {
+		if _, err := checkpoint.ReadOffsets(up.fsys, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("nothing was changed: %w", err)
+		}
+	}
+	return nil
+}
 
 // lower brings the offset of p in the checkpoint name of the directory above down to offset, where it is above.
 func (up *above) lower(p *partition, name string, offset int64) error {

@@ -67,6 +67,9 @@ type deletion struct {
 
 // do implements destruction.
 func (x *deletion) do(_ context.Context, up *above, l *log.Log) error {
+	if err := up.readable(checkpoint.StartOffsets); err != nil {
+		return err
+	}
 	if _, err := l.DeleteBefore(x.start); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type destroyer struct {
 	offset  int64         // --to-offset
 	file    string        // --offset-json-file
 	lines   *json.Encoder // of json, otherwise nil
+	told    bool          // something was told
 }
 
 // destroyingVerb is what the verbs that take records away do not share.
@@ -98,7 +99,7 @@ func (d *destroyer) run(ctx context.Context, targets []target) error {
 			failed = append(failed, fmt.Errorf("%s: %w", t.dir, err))
 		}
 	}
-	if !d.execute {
+	if d.told && !d.execute {
 		d.notice("nothing was changed: --execute does it")
 	}
 	return errors.Join(failed...)
@@ -153,6 +154,7 @@ func (d *destroyer) do(ctx context.Context, t target) (err error) {
 
 // tell tells of x, which was done, or would be.
 func (d *destroyer) tell(x destruction) error {
+	d.told = true
 	if d.lines != nil {
 		return d.lines.Encode(x.line(d.execute))
 	}

@@ -142,6 +142,10 @@ func (p *partition) cutAt(ctx context.Context, base, offset int64) (end, pos int
 // do implements destruction. First nothing claims any more that what goes is durable: a crash between the steps
 // leaves a log that is verified from an offset that it has.
 func (x *truncation) do(ctx context.Context, up *above, l *log.Log) error {
+	err := up.readable(checkpoint.RecoveryPoints, checkpoint.HighWatermarks, checkpoint.StartOffsets, checkpoint.CleanerOffsets)
+	if err != nil {
+		return err
+	}
 	for _, cut := range x.pieces {
 		if err := x.kept.keep(x.p, cut.base, cut.pos); err != nil {
 			return err
