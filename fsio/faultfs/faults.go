@@ -30,12 +30,12 @@ type Faults struct {
 
 // New puts rules to work. Each counts every call that it matches. Where several fire, the first of them in
 // order has the call, except that one with nothing but Delay lets the next have it, too. A Rule without an
-// action panics, and so does one that can do nothing, or was given before.
+// action panics, and so does one that can do nothing, or was given before, and nil.
 func New(seed uint64, rules ...*Rule) *Faults {
 	f := &Faults{
 		seed:  seed,
 		off:   make(chan struct{}),
-		sleep: time.Sleep, //nolint:forbidigo // what the contract says; SleepWith replaces it
+		sleep: realSleep,
 	}
 	f.rules.Store(new([]*counter))
 	f.Add(rules...)
@@ -46,6 +46,9 @@ func New(seed uint64, rules ...*Rule) *Faults {
 // kept to one phase of a test.
 func (f *Faults) Add(rules ...*Rule) (remove func()) {
 	for _, r := range rules {
+		if r == nil {
+			panic("faultfs: a rule that is nil")
+		}
 		if err := r.check(); err != nil {
 			panic(fmt.Sprintf("faultfs: rule %q: %v", r, err))
 		}
@@ -73,12 +76,20 @@ func (f *Faults) Add(rules ...*Rule) (remove func()) {
 // replace sets the rules. Calls in progress go on with those that they began with. The caller holds mu.
 func (f *Faults) replace(rules []*counter) { f.rules.Store(&rules) }
 
-// SleepWith sets how Delay lets time pass; at first it is time.Sleep. A simulation gives its clock's, as
-// scheduler.Manual has Advance.
+// SleepWith sets how Delay lets time pass; at first, and with nil, it is time.Sleep. A simulation gives its
+// clock's, as scheduler.Manual has Advance.
 func (f *Faults) SleepWith(sleep func(time.Duration)) {
+	if sleep == nil {
+		sleep = realSleep
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sleep = sleep
+}
+
+// realSleep lets the time of the system pass.
+func realSleep(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // what the contract says; SleepWith replaces it
 }
 
 // Calls is the number of calls seen.
@@ -108,7 +119,7 @@ func (f *Faults) Intercept(op *fsio.Op, do func() error) error {
 	matching := f.match(op)
 	p, on := f.plan(op, matching)
 	if !on {
-		return fsio.ErrPowerOff
+		return f.dead(op, do)
 	}
 	err := p.run(op, func() error {
 		wrote := int64(len(op.Data))
@@ -122,6 +133,14 @@ func (f *Faults) Intercept(op *fsio.Op, do func() error) error {
 		return fsio.ErrPowerOff // the power went while the call was made
 	}
 	return err
+}
+
+// dead makes a call without power: it does nothing but free what a machine that stops frees.
+func (f *Faults) dead(op *fsio.Op, do func() error) error {
+	if fsio.Closes.Has(op.Kind) {
+		_ = do() // nobody is left to be told
+	}
+	return fsio.ErrPowerOff
 }
 
 // match returns the rules whose conditions on a single call hold.

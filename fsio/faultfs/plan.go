@@ -36,7 +36,7 @@ func (p *plan) run(op *fsio.Op, do func() error) error {
 	}
 	switch {
 	case p.faults.isOff(): // by this rule, or while it waited
-		return fsio.ErrPowerOff
+		return p.faults.dead(op, do)
 	case p.has(fail):
 		return p.rule.failure.err
 	case p.has(drop):

@@ -208,7 +208,8 @@ func (r *Rule) Hang(release <-chan struct{}) *Rule {
 }
 
 // PowerOff returns fsio.ErrPowerOff, from this call and from every later one of any kind, none of which is
-// made. Calls in progress return it, too, made or not.
+// made. Calls in progress return it, too, made or not. Only what fsio.Closes names is done, though it returns
+// fsio.ErrPowerOff like the rest: no machine without power holds a lock, and no test is to leak a file.
 func (r *Rule) PowerOff() *Rule {
 	r.acts |= powerOff
 	return r

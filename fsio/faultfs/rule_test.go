@@ -252,9 +252,41 @@ func TestPowerOffInProgress(t *testing.T) {
 		assert.Equal(t, fsio.ErrPowerOff, call(f, fsio.OpStat, "a", 0, 0))
 		close(disk)
 		all.Wait()
-		err := f.Intercept(&fsio.Op{Kind: fsio.OpClose}, func() error { return errors.New("was made") })
+		err := f.Intercept(&fsio.Op{Kind: fsio.OpMkdirAll}, func() error { return errors.New("was made") })
 		assert.Equal(t, fsio.ErrPowerOff, err)
 		assert.EqualValues(t, 4, f.Calls())
+	})
+}
+
+// TestPowerOffFrees: who closes all that he has after the power went can open it again, without the rules.
+func TestPowerOffFrees(t *testing.T) {
+	disk, err := fsio.OS(t.TempDir())
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, disk.Close()) }()
+	f := faultfs.New(1, faultfs.On(fsio.OpSync).PowerOff())
+	fsys := fsio.Intercept(disk, f.Intercept)
+	lock, err := fsys.Lock("lock")
+	require.NoError(t, err)
+	file, err := fsys.OpenFile("file", os.O_RDWR|os.O_CREATE, 0o644)
+	require.NoError(t, err)
+	require.ErrorIs(t, file.Sync(), fsio.ErrPowerOff)
+	for _, c := range []io.Closer{file, lock, file, lock} {
+		require.ErrorIs(t, c.Close(), fsio.ErrPowerOff)
+	}
+	lock, err = disk.Lock("lock")
+	require.NoError(t, err)
+	require.NoError(t, lock.Close())
+}
+
+// TestNil: what is not there is a mistake that is named, or the default.
+func TestNil(t *testing.T) {
+	require.PanicsWithValue(t, "faultfs: a rule that is nil", func() { faultfs.New(1, nil) })
+	f := faultfs.New(1, faultfs.On(fsio.OpStat).Delay(time.Minute))
+	synctest.Test(t, func(t *testing.T) {
+		f.SleepWith(nil)
+		begin := time.Now()
+		require.NoError(t, call(f, fsio.OpStat, "a", 0, 0))
+		require.Equal(t, time.Minute, time.Since(begin))
 	})
 }
 
