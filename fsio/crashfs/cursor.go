@@ -76,7 +76,7 @@ func (c *cursor) apply(e *event) {
 	case dirSynced:
 		c.syncDir(e.inode)
 	case forgotten:
-		c.groups = slices.DeleteFunc(c.groups, func(g *group) bool { return g.touches(e.inode) })
+		c.forget(e.inode)
 	case touched:
 		c.touch(e)
 	case lied:
@@ -176,13 +176,11 @@ func (c *cursor) rename(e *event) {
 		c.create(e)
 	} else if g.removes() {
 		c.leave(&g)
-		g.sources = append(g.sources, g.removed)
 		for _, earlier := range c.groups {
-			if earlier.inode == g.inode && g.renames() {
-				g.sources = append(g.sources, earlier.removed, earlier.added)
+			if earlier.inode == g.inode {
+				g.earlier = earlier
 			}
 		}
-		g.sources = slices.DeleteFunc(g.sources, func(l link) bool { return l.name == "" })
 	}
 	if f := c.files[g.inode]; f != nil && g.adds() {
 		f.name = cmp.Or(g.to, g.path)
@@ -244,6 +242,14 @@ func (c *cursor) syncDir(dir uint64) {
 	c.commit(func(g *group) bool { return g.touches(dir) })
 }
 
+// forget loses the groups in dir.
+func (c *cursor) forget(dir uint64) {
+	c.groups = slices.DeleteFunc(c.groups, func(g *group) bool {
+		g.part = lost
+		return g.touches(dir)
+	})
+}
+
 // keepSizes makes the sizes of the files in dir durable, without their bytes.
 func (c *cursor) keepSizes(dir uint64) {
 	for _, e := range listingsOf(c).of(dir) {
@@ -264,14 +270,15 @@ func (c *cursor) keepName(inode uint64) {
 	c.commit(func(g *group) bool { return g.adds() && want[g.inode] })
 }
 
-// commit makes durable the groups that chosen names, in order, and those that their order asks for: with
-// DirOrdered all before the last, with DirPerDir those before it in its directories.
+// commit makes durable the groups that chosen names, in order, and those that their order asks for: what was done
+// to the same inode before, with DirOrdered all before the last, with DirPerDir those before it in its directories.
 func (c *cursor) commit(chosen func(g *group) bool) {
 	take := make([]bool, len(c.groups))
 	var dirs []uint64
+	inodes := map[uint64]bool{}
 	for i := len(c.groups) - 1; i >= 0; i-- {
 		g := c.groups[i]
-		take[i] = chosen(g)
+		take[i] = chosen(g) || inodes[g.inode]
 		switch c.policy.Dir {
 		case DirOrdered:
 			take[i] = take[i] || i+1 < len(take) && take[i+1]
@@ -280,6 +287,7 @@ func (c *cursor) commit(chosen func(g *group) bool) {
 		}
 		if take[i] {
 			dirs = append(dirs, g.added.dir, g.removed.dir)
+			inodes[g.inode] = true
 		}
 	}
 	var l listings
@@ -287,10 +295,15 @@ func (c *cursor) commit(chosen func(g *group) bool) {
 	var rest []*group
 	for i, g := range c.groups {
 		if take[i] {
-			l.apply(g, kept, 0)
+			g.part = kept
+			l.apply(g, 0)
 		} else {
+			g.part = lost
 			rest = append(rest, g)
 		}
+	}
+	for i, g := range c.groups {
+		g.durable = take[i]
 	}
 	c.groups = rest
 	for _, one := range l.changed {

@@ -108,20 +108,21 @@ const (
 	onlyRemoved
 )
 
-// apply makes a part of g. twin is the inode that a file of two names has under the second.
-func (l *listings) apply(g *group, p part, twin uint64) {
+// apply makes g, as far as the image has it. Those before it have been applied. twin is the inode that a file of
+// two names has under the second.
+func (l *listings) apply(g *group, twin uint64) {
 	switch {
-	case p == lost:
+	case g.part == lost:
 		return
-	case p == onlyAdded:
+	case g.part == onlyAdded:
 		l.set(g.added, twin, g.isDir)
 		return
 	case g.removes():
-		for _, from := range g.sources {
+		if from := g.source(); from.name != "" {
 			l.clear(from, g.inode)
 		}
 	}
-	if g.adds() && p == kept {
+	if g.adds() && g.part == kept {
 		l.set(g.added, g.inode, g.isDir)
 	}
 }

@@ -97,9 +97,25 @@ type group struct {
 	path    string // the name as it was, for people
 	to      string // of a rename
 
-	// sources are the names that the inode may have, of which a rename takes it away: that of removed, and
-	// those of earlier changes that may be lost. So a file never ends with two names.
-	sources []link
+	earlier *group // the change of the same inode before it, where that was pending then
+	part    part   // how much of it the image has that is being made
+	durable bool
+}
+
+// source is the name of which g takes its inode away: that of removed, or an older one where the image does not
+// have the changes since. So a file never ends with two names. It is zero where the inode has none.
+func (g *group) source() link {
+	name := g.removed
+	for e := g.earlier; e != nil && !e.durable; e = e.earlier {
+		switch {
+		case e.part == kept && e.adds():
+			return e.added
+		case e.part == kept || e.part == onlyRemoved:
+			return link{}
+		}
+		name = e.removed
+	}
+	return name
 }
 
 // adds and removes say what g does.

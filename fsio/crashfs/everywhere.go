@@ -1,7 +1,9 @@
 package crashfs
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -11,9 +13,9 @@ import (
 
 // Config is what CrashEverywhere, FailEverywhere and Replay are to do. The zero value is good.
 type Config struct {
-	Policies []Policy                // nil means Kill, Lost and Strict
+	Policies []Policy                // none means Kill, Lost and Strict
 	Options  []Option                // of the FS that the workload runs on
-	Faults   func() fsio.Interceptor // makes the faults of one run; nil means none
+	Faults   func() fsio.Interceptor // makes the faults of one run; nil, also of what it returns, means none
 	Seed     uint64                  // 0 means the environment's CRASHFS_SEED, or 1
 	Budget   time.Duration           // stop drawing images then; systematic ones are always built; 0 means no limit
 	Limit    time.Duration           // of one call of a workload or a check; 0 means a minute, negative none
@@ -82,7 +84,7 @@ func CrashEverywhere(tb testing.TB, cfg Config,
 // that call fails with the error, in the other it and every later one of those kinds. It then gives to
 // check the FS as it is, free of faults and locks, and each of its crash images, with the call that failed.
 //
-// It ends at the first n for which the workload makes no n-th call. errs of nil means syscall.EIO and
+// It ends at the first n for which the workload makes no n-th call; one that makes none at all fails tb. errs of nil means syscall.EIO and
 // syscall.ENOSPC. The error that workload returns is not judged: check decides. Judged are a panic of the Go
 // runtime, and a call of workload that does not return (Config.Limit): it tries the failed call for ever, it
 // seems.
@@ -101,6 +103,14 @@ func FailEverywhere(tb testing.TB, cfg Config, kinds fsio.Kind, errs []error,
 	}
 	x, ok := explore(tb, &cfg, workload != nil, check != nil)
 	if !ok {
+		return x.report
+	}
+	switch {
+	case kinds&fsio.All == 0:
+		tb.Error("crashfs: no kind of call is to be failed")
+		return x.report
+	case len(errs) == 0 || slices.Contains(errs, nil):
+		tb.Errorf("crashfs: calls cannot be failed with the errors %v", errs)
 		return x.report
 	}
 	f := &failing{explorer: x, tb: tb, kinds: kinds, errs: errs, workload: workload, check: check}
@@ -144,7 +154,10 @@ func (cfg *Config) faults() []fsio.Interceptor {
 	if cfg.Faults == nil {
 		return nil
 	}
-	return []fsio.Interceptor{cfg.Faults()}
+	if faults := cfg.Faults(); faults != nil {
+		return []fsio.Interceptor{faults}
+	}
+	return nil
 }
 
 // check is nil where cfg can be done.
@@ -152,7 +165,11 @@ func (cfg *Config) check() error {
 	names := map[string]bool{}
 	for i := range cfg.Policies {
 		p := &cfg.Policies[i]
-		if err := p.check(); err != nil {
+		err := p.check()
+		if p.Name == "" {
+			err = errors.New("it has no name")
+		}
+		if err != nil {
 			return fmt.Errorf("crashfs: policy %q: %w", p.Name, err)
 		}
 		if names[p.Name] {

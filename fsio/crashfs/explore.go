@@ -62,7 +62,7 @@ type recording struct {
 // explore begins an exploration. It fails tb, and is not ok, where cfg contradicts itself, or a function is missing.
 func explore(tb testing.TB, cfg *Config, hasWorkload, hasCheck bool) (*explorer, bool) {
 	tb.Helper()
-	if cfg.Policies == nil {
+	if len(cfg.Policies) == 0 {
 		cfg.Policies = []Policy{Kill, Lost, Strict}
 	}
 	x := &explorer{
@@ -317,10 +317,11 @@ var errHung = errors.New("a check did not return")
 
 // try has s checked.
 func (x *explorer) try(run *recording, s *sample) {
-	s.fs = newFS(run.fs.disk.o, s.image)
-	s.verdict = attempt(run.tb, x.cfg.Limit, func(tb testing.TB) error { return run.check(tb, s.fs, s.history) })
+	fsys, history := newFS(run.fs.disk.o, s.image), s.history // s is no business of who is left behind
+	s.fs = fsys
+	s.verdict = attempt(run.tb, x.cfg.Limit, func(tb testing.TB) error { return run.check(tb, fsys, history) })
 	if s.how == hung {
-		s.fs.disk.switchOff()
+		fsys.disk.switchOff()
 	}
 }
 

@@ -1,6 +1,7 @@
 package crashfs_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
@@ -76,6 +77,8 @@ func TestCrashReports(t *testing.T) {
 			}
 			return nil
 		}, []string{"check failed on 1 of", "just once", "cannot be replayed, since the check is not deterministic"}},
+		{"no policies", crashfs.Config{Policies: []crashfs.Policy{}}, good, panicking, []string{"check panicked on"}},
+		{"no faults", crashfs.Config{Faults: func() fsio.Interceptor { return nil }}, good, panicking, []string{"check panicked on"}},
 		{"no workload", crashfs.Config{}, nil, fine, []string{"there is no workload"}},
 		{"no check", crashfs.Config{}, good, nil, []string{"there is no check"}},
 		{"a slip where a disk fails", crashfs.Config{Faults: failingSync(1, crashfs.FsyncKeep)}, func(tb testing.TB, fsys *crashfs.FS) error {
@@ -150,6 +153,7 @@ func TestFailReports(t *testing.T) {
 			return nil
 		}, []string{"the workload is not deterministic: it made"}},
 		{"no workload", nil, []string{"there is no workload"}},
+		{"a workload without such a call", func(testing.TB, *crashfs.FS) error { return nil }, []string{"the workload makes no call of sync: nothing was failed"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			q := &quiet{TB: t}
@@ -162,6 +166,26 @@ func TestFailReports(t *testing.T) {
 				require.Contains(t, q.text(), want)
 			}
 		})
+	}
+}
+
+// TestFailOfNothing: kinds and errors that fail no call are a mistake.
+func TestFailOfNothing(t *testing.T) {
+	for _, row := range []struct {
+		kinds fsio.Kind
+		errs  []error
+		want  string
+	}{
+		{0, nil, "no kind of call is to be failed"},
+		{1 << 31, nil, "no kind of call is to be failed"},
+		{fsio.OpSync, []error{}, "calls cannot be failed with the errors []"},
+		{fsio.OpSync, []error{syscall.EIO, nil}, "calls cannot be failed with the errors [input/output error <nil>]"},
+	} {
+		q := &quiet{TB: t}
+		report := crashfs.FailEverywhere(q, crashfs.Config{}, row.kinds, row.errs, work(noBug, 6),
+			func(testing.TB, *crashfs.FS, crashfs.History, fsio.Op) error { return nil })
+		require.Zero(t, report.Steps)
+		require.Contains(t, q.text(), row.want)
 	}
 }
 
@@ -255,8 +279,8 @@ func TestReplay(t *testing.T) {
 	require.Equal(t, fsys.Step(), h.Step)
 }
 
-// TestCrashIsTheSameEverywhere pins what was drawn: the same journal and id give the same image on every
-// machine.
+// TestCrashIsTheSameEverywhere pins what was drawn, and which images there are: the same journal and id give the
+// same image on every machine.
 func TestCrashIsTheSameEverywhere(t *testing.T) {
 	fsys := crashfs.New()
 	require.NoError(t, work(noBug, 16)(t, fsys))
@@ -268,6 +292,13 @@ func TestCrashIsTheSameEverywhere(t *testing.T) {
 		for seed := range uint64(3) {
 			got = append(got, fmt.Sprintf("%x", fsys.CrashClone(seed, p).Digest()))
 		}
+	}
+	for _, p := range []crashfs.Policy{crashfs.Lost, inFull(crashfs.Strict), inFull(crashfs.Paranoid)} {
+		all := sha256.New()
+		for id, image := range fsys.CrashClones(7, p) {
+			fmt.Fprintf(all, "%s %x\n", id, image.Digest())
+		}
+		got = append(got, fmt.Sprintf("%x", all.Sum(nil)))
 	}
 	text, err := os.ReadFile("testdata/drawn.txt")
 	require.NoError(t, err)
@@ -392,19 +423,23 @@ func TestCrashParallel(t *testing.T) {
 	require.Equal(t, reports[0], reports[1])
 }
 
-// TestCrashLong explores a long workload in full: every step, all systematic images and eight drawn ones, by
-// three policies.
+// longRounds are those of a workload of 1,500 events and more.
+const longRounds = 390
+
+// full asks for all systematic images of every step, and eight drawn ones, by three policies, on one core.
+var full = crashfs.Config{Policies: []crashfs.Policy{inFull(crashfs.Ext4), inFull(crashfs.Strict), inFull(crashfs.Paranoid)}, Parallel: 1}
+
+func inFull(p crashfs.Policy) crashfs.Policy {
+	p.Systematic, p.Random = true, 8
+	return p
+}
+
+// TestCrashLong explores a long workload in full.
 func TestCrashLong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not in short mode")
 	}
-	full := func(p crashfs.Policy) crashfs.Policy {
-		p.Systematic, p.Random = true, 8
-		return p
-	}
-	report := crashfs.CrashEverywhere(t, crashfs.Config{
-		Policies: []crashfs.Policy{full(crashfs.Ext4), full(crashfs.Strict), full(crashfs.Paranoid)}, Parallel: 1,
-	}, work(noBug, 390), held(noBug))
+	report := crashfs.CrashEverywhere(t, full, work(noBug, longRounds), held(noBug))
 	require.GreaterOrEqual(t, report.Steps, 1500)
 	fmt.Printf("RESULT steps=%d images=%d unique=%d seconds=%.1f\n", report.Steps, report.Images, report.Unique, report.Elapsed.Seconds())
 }

@@ -106,6 +106,9 @@ func (x *failing) all() {
 		for i := range x.errs {
 			for _, forever := range []bool{false, true} {
 				if !x.fail(site{n, forever, i}, x.last) || x.over {
+					if n == 1 && !x.over {
+						x.tb.Errorf("crashfs: the workload makes no call of %v: nothing was failed", x.kinds)
+					}
 					return
 				}
 			}

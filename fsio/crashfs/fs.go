@@ -49,8 +49,12 @@ func (f *FS) Note(v any) { f.disk.mark(event{what: noted, value: v}) }
 func (f *FS) Step() uint64 { return uint64(len(f.disk.journal())) }
 
 // Evict drops the cached bytes of the files whose names match glob (as in faultfs.Rule.Path): what
-// FsyncClean threw away is read as the disk has it from now on, in open Files and Maps, too.
+// FsyncClean threw away is read as the disk has it from now on, in open Files and Maps, too. A malformed glob
+// panics.
 func (f *FS) Evict(glob string) {
+	if err := names.CheckGlob(glob); err != nil {
+		panic("crashfs: glob " + glob + ": " + err.Error())
+	}
 	if f.disk.o.bare {
 		return
 	}

@@ -1,6 +1,7 @@
 package crashfs
 
 import (
+	"fmt"
 	"syscall"
 
 	"github.com/stratalog/strata/fsio"
@@ -35,7 +36,7 @@ const (
 // SyncError is how a fault rule asks for an FsyncMode: it fails a sync with one, inside (WithInterceptor),
 // and FS does to the file what Mode says. The caller of the sync gets a *SyncError, for FsyncLate at the
 // next sync; errors.Is finds Err in it. Over any other FS it is an error like others, which acts as
-// FsyncKeep.
+// FsyncKeep. Err of nil is syscall.EIO.
 //
 // An acknowledgement given after a sync that FsyncLate made return nil is in History.Unprotected.
 type SyncError struct {
@@ -44,10 +45,15 @@ type SyncError struct {
 }
 
 // Error is Err's text.
-func (e *SyncError) Error() string { return e.Err.Error() }
+func (e *SyncError) Error() string { return e.Unwrap().Error() }
 
 // Unwrap returns Err.
-func (e *SyncError) Unwrap() error { return e.Err }
+func (e *SyncError) Unwrap() error {
+	if e.Err == nil {
+		return syscall.EIO
+	}
+	return e.Err
+}
 
 // SyncErrors names a SyncError with syscall.EIO for each mode, for faultfs.ParseRules: fsync-keep,
 // fsync-clean, fsync-revert, fsync-late.
@@ -135,7 +141,10 @@ func (d *disk) lie() { d.mark(event{what: lied}) }
 
 // fail does what e asks for to what op was to make durable, and returns what the caller gets.
 func (h *handle) fail(op *fsio.Op, e *SyncError, err error) error {
-	if e.Mode == FsyncKeep {
+	switch {
+	case e.Mode > FsyncLate:
+		return fmt.Errorf("crashfs: no FsyncMode %d: %w", e.Mode, err)
+	case e.Mode == FsyncKeep:
 		return err
 	}
 	inode, ev := h.inode, event{what: cleaned, inode: h.inode, n: everything}
@@ -232,7 +241,8 @@ func (d *disk) revertDir(e event) {
 func listingsOf(c *cursor) *listings {
 	l := &listings{folders: c.folders}
 	for _, g := range c.groups {
-		l.apply(g, kept, 0)
+		g.part = kept
+		l.apply(g, 0)
 	}
 	return l
 }

@@ -75,7 +75,9 @@ type History struct {
 //     if its event is in the journal.
 //   - The clone is a full FS with an empty journal, the options of f but no interceptor, and all its bytes
 //     durable.
+//   - A policy that cannot be panics. It needs no name.
 func (f *FS) CrashClone(seed uint64, p Policy) *FS {
+	p.must()
 	if f.disk.o.bare {
 		return newFS(f.disk.o, f.snapshot())
 	}
@@ -88,8 +90,9 @@ func (f *FS) CrashClone(seed uint64, p Policy) *FS {
 }
 
 // CrashClones yields the images of a power cut now that p asks for, systematic, exhaustive and drawn,
-// without repeats.
+// without repeats. A policy that cannot be panics.
 func (f *FS) CrashClones(seed uint64, p Policy) iter.Seq2[CrashID, *FS] {
+	p.must()
 	return func(yield func(CrashID, *FS) bool) {
 		if f.disk.o.bare {
 			yield(CrashID{Policy: p.Name, Choice: choiceRand, Seed: seed}, f.CrashClone(seed, p))

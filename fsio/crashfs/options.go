@@ -1,7 +1,9 @@
 package crashfs
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stratalog/strata/fsio"
@@ -20,8 +22,8 @@ type options struct {
 	interceptors []fsio.Interceptor
 }
 
-// New returns an empty FS. It panics where options contradict each other: sizes that are no powers of two,
-// or a page that is no multiple of the sector.
+// New returns an empty FS. It panics where options cannot be: a sector that is no power of two, a page that is no
+// multiple of the sector, a negative quota, an interceptor that is nil.
 func New(opts ...Option) *FS {
 	o := &options{sectorBytes: 512, pageBytes: blockBytes}
 	for _, opt := range opts {
@@ -48,6 +50,8 @@ func (o *options) check() error {
 		return fmt.Errorf("crashfs: a sector of %d bytes is no power of two", o.sectorBytes)
 	case o.pageBytes <= 0 || o.pageBytes%o.sectorBytes != 0:
 		return fmt.Errorf("crashfs: a page of %d bytes is no multiple of a sector of %d", o.pageBytes, o.sectorBytes)
+	case slices.ContainsFunc(o.interceptors, func(i fsio.Interceptor) bool { return i == nil }):
+		return errors.New("crashfs: an interceptor that is nil")
 	case o.quota < 0:
 		return fmt.Errorf("crashfs: a quota of %d bytes", o.quota)
 	}

@@ -19,9 +19,8 @@ type plan struct {
 	rank   []int  // the place in items of item n before sorting
 
 	// What settle found for one pick.
-	parts []part
-	list  listings
-	buf   []byte
+	list listings
+	buf  []byte
 }
 
 // filePlan is the part of a plan that is about one file.

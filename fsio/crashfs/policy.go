@@ -62,11 +62,16 @@ type Policy struct {
 	Random      int  // drawn images a step; 0 means 4, negative means none
 }
 
+// must panics where a policy cannot be.
+func (p *Policy) must() {
+	if err := p.check(); err != nil {
+		panic(fmt.Sprintf("crashfs: policy %q: %v", p.Name, err))
+	}
+}
+
 // check is nil where a policy can be.
 func (p *Policy) check() error {
 	switch {
-	case p.Name == "":
-		return errors.New("it has no name")
 	case p.Data > DataTorn || p.Size > SizeGarbage || p.Dir > DirUnordered:
 		return errors.New("no such mode")
 	case p.NoPSOW && p.Data != DataTorn:

@@ -210,8 +210,8 @@ func (p *plan) describe(k *pick) (lines []string) {
 			lines = append(lines, fmt.Sprintf("lost: the size %d of %s, which has %d", latest, fp.f.name, fp.settled))
 		}
 	}
-	for i, g := range p.c.groups {
-		switch p.parts[i] {
+	for _, g := range p.c.groups {
+		switch g.part {
 		case lost:
 			lines = append(lines, fmt.Sprintf("lost: %s (step %d)", g, g.step+1))
 		case onlyAdded:

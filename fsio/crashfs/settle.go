@@ -110,9 +110,8 @@ func (p *plan) version(fp *filePlan, i int, k *pick) int {
 // settleGroups works out which groups a pick has, and lists the directories.
 func (p *plan) settleGroups(k *pick) {
 	groups := p.c.groups
-	p.parts = p.parts[:0]
-	for range groups {
-		p.parts = append(p.parts, lost)
+	for _, g := range groups {
+		g.part = lost
 	}
 	p.list.reset(p.c.folders)
 	switch p.c.policy.Dir {
@@ -124,21 +123,21 @@ func (p *plan) settleGroups(k *pick) {
 		p.keepPerDir(k)
 	case DirUnordered:
 		for i := range groups {
-			p.parts[i] = part(k.digits[p.groups+i])
+			groups[i].part = part(k.digits[p.groups+i])
 		}
 	}
 	for i, g := range groups {
-		if split := p.splits + i; p.c.policy.SplitRename && p.parts[i] == kept && k.digits[split] > 0 {
-			p.parts[i] = kept + part(k.digits[split])
+		if split := p.splits + i; p.c.policy.SplitRename && g.part == kept && k.digits[split] > 0 {
+			g.part = kept + part(k.digits[split])
 		}
-		p.list.apply(g, p.parts[i], uint64(len(p.c.files)+i))
+		p.list.apply(g, uint64(len(p.c.files)+i))
 	}
 }
 
 // keep keeps the first n groups.
 func (p *plan) keep(n int) {
-	for i := range n {
-		p.parts[i] = kept
+	for _, g := range p.c.groups[:n] {
+		g.part = kept
 	}
 }
 
@@ -149,7 +148,7 @@ func (p *plan) keepPerDir(k *pick) {
 	for i := range left {
 		left[i] = k.digits[p.groups+i]
 	}
-	for i, g := range p.c.groups {
+	for _, g := range p.c.groups {
 		open := true
 		for d, dir := range p.dirs {
 			open = open && (!g.touches(dir) || left[d] > 0)
@@ -164,7 +163,7 @@ func (p *plan) keepPerDir(k *pick) {
 			}
 		}
 		if open {
-			p.parts[i] = kept
+			g.part = kept
 		}
 	}
 }

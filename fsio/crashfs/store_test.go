@@ -25,7 +25,6 @@ const (
 	pointNotSynced     bug = "checkpoint not synced"
 	pointRenamedFirst  bug = "checkpoint renamed before its sync"
 	pointInPlace       bug = "checkpoint written in place"
-	pointNotNamed      bug = "directory of the checkpoint not synced"
 	noChecksum         bug = "no checksum looked at"
 	segmentNotNamed    bug = "directory of a new segment not synced"
 	rolledNotSynced    bug = "rolled segment not synced"
@@ -474,7 +473,7 @@ func (s *store) writePoint(n uint64) error {
 	if err == nil && s.bug == pointRenamedFirst {
 		err = errors.Join(s.fsys.SyncDir(storeDir), f.Sync())
 	}
-	if err == nil && s.bug != pointNotNamed {
+	if err == nil {
 		err = s.fsys.SyncDir(storeDir)
 	}
 	return err
