@@ -12,7 +12,7 @@ import (
 // part in it.
 func TestAllocations(t *testing.T) {
 	c := codec.Kafka()
-	recs := someRecords(100, 100)
+	recs := someRecords(batchShapes[0])
 	batch := encode(t, codec.NewHeader(2), recs)
 	packed := encode(t, compressed(2, codec.LZ4), recs)
 	dst := make([]byte, 0, 2*len(batch))

@@ -59,12 +59,11 @@ func (r *Rules) walk(h *Header, section []byte) (newest int64, ok bool) {
 	oldest := int64(math.MaxInt64)
 	newest = math.MinInt64
 	leastKey := 0 // −1 as soon as one is null
-	pos := 0
 	for i := range h.Count {
-		end, timestamp, offset, _, keyBytes, _, _ := quickShape(section, pos)
+		end, timestamp, offset, _, keyBytes, _, _ := quickShape(section)
 		if end == 0 {
 			var s shape
-			if s.slow(section, pos) != nil {
+			if s.slow(section) != nil {
 				return 0, false
 			}
 			end, timestamp, offset, keyBytes = s.end, s.timestamp, s.offset, s.keyBytes
@@ -72,13 +71,13 @@ func (r *Rules) walk(h *Header, section []byte) (newest int64, ok bool) {
 		if offset != int64(i) {
 			return 0, false
 		}
-		pos = end
+		section = section[end:]
 		timestamp += h.BaseTimestamp
 		oldest, newest = min(oldest, timestamp), max(newest, timestamp)
 		leastKey = min(leastKey, keyBytes)
 	}
 	switch {
-	case pos != len(section), r.NeedKey && leastKey < 0:
+	case len(section) > 0, r.NeedKey && leastKey < 0:
 		return 0, false
 	case h.Attributes.LogAppendTime(), oldest < 0: // rare, and the rules differ for records without a time
 		return 0, false
@@ -123,7 +122,7 @@ func (k *kafka) readBatch(recs []Record, b *Batch) (longer []Record, done func()
 	}
 	var s shape
 	for i := range b.Count {
-		err := s.read(section, s.end)
+		err := s.read(section)
 		if err == nil {
 			err = k.room(i)
 		}
@@ -144,10 +143,11 @@ func (k *kafka) readBatch(recs []Record, b *Batch) (longer []Record, done func()
 			r.Headers = readHeaders(nil, section, &s)
 		}
 		recs = append(recs, r)
+		section = section[s.end:]
 	}
-	if s.end != len(section) {
+	if len(section) > 0 {
 		done()
-		return recs, nil, fmt.Errorf("%d bytes behind %d records: %w", len(section)-s.end, b.Count, ErrInvalid)
+		return recs, nil, fmt.Errorf("%d bytes behind %d records: %w", len(section), b.Count, ErrInvalid)
 	}
 	return recs, done, nil
 }

@@ -48,16 +48,28 @@ func (k *kafka) batchRecords(h *Header, batch []byte, yield func(Record, error) 
 	defer done()
 
 	var (
-		s        shape
+		r        Record // one for all: so it is copied once a record, to the call
 		headers  []RecordHeader
 		last     = h.BaseOffset - 1
 		appended = h.Attributes.LogAppendTime()
 	)
 	for i := range h.Count {
-		if err := s.read(section, s.end); err != nil {
-			return fmt.Errorf("record %d of %d: %w", i, h.Count, err)
+		end, timestamp, offset, key, keyBytes, value, valueBytes := quickShape(section)
+		if r.Headers != nil {
+			r.Headers = nil
 		}
-		offset, timestamp := h.BaseOffset+s.offset, h.BaseTimestamp+s.timestamp
+		if end == 0 {
+			var s shape
+			if err := s.slow(section); err != nil {
+				return fmt.Errorf("record %d of %d: %w", i, h.Count, err)
+			}
+			end, timestamp, offset, key, keyBytes, value, valueBytes = s.end, s.timestamp, s.offset, s.key, s.keyBytes, s.value, s.valueBytes
+			if s.headerCount > 0 {
+				headers = readHeaders(headers[:0], section, &s)
+				r.Headers = headers
+			}
+		}
+		offset, timestamp = h.BaseOffset+offset, h.BaseTimestamp+timestamp
 		if offset <= last || offset > h.LastOffset {
 			return fmt.Errorf("record %d of %d: offset %d between %d and %d: %w",
 				i, h.Count, offset, last, h.LastOffset+1, ErrCorrupt)
@@ -66,23 +78,15 @@ func (k *kafka) batchRecords(h *Header, batch []byte, yield func(Record, error) 
 		if appended {
 			timestamp = h.MaxTimestamp
 		}
-		var own []RecordHeader
-		if s.headerCount > 0 {
-			headers = readHeaders(headers[:0], section, &s)
-			own = headers
-		}
-		if !yield(Record{
-			Offset:    offset,
-			Timestamp: timestamp,
-			Key:       part(section, s.key, s.keyBytes),
-			Value:     part(section, s.value, s.valueBytes),
-			Headers:   own,
-		}, nil) {
+		r.Offset, r.Timestamp = offset, timestamp
+		r.Key, r.Value = part(section, key, keyBytes), part(section, value, valueBytes)
+		if !yield(r, nil) {
 			return nil
 		}
+		section = section[end:]
 	}
-	if s.end != len(section) {
-		return fmt.Errorf("%d bytes behind %d records: %w", len(section)-s.end, h.Count, ErrCorrupt)
+	if len(section) > 0 {
+		return fmt.Errorf("%d bytes behind %d records: %w", len(section), h.Count, ErrCorrupt)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stratalog/strata/internal/varint"
 )
 
-// shape is where the parts of a record of magic 2 lie.
+// shape is where the parts of a record of magic 2 lie, as positions from its beginning.
 type shape struct {
 	end        int   // position behind the record
 	timestamp  int64 // from the base timestamp
@@ -21,11 +21,11 @@ type shape struct {
 	headerCount int
 }
 
-// read finds the parts of the record at pos in b, and checks that they fill it.
-func (s *shape) read(b []byte, pos int) error {
-	end, timestamp, offset, key, keyBytes, value, valueBytes := quickShape(b, pos)
+// read finds the parts of the record that b begins with, and checks that they fill it.
+func (s *shape) read(b []byte) error {
+	end, timestamp, offset, key, keyBytes, value, valueBytes := quickShape(b)
 	if end == 0 {
-		return s.slow(b, pos)
+		return s.slow(b)
 	}
 	s.end, s.timestamp, s.offset = end, timestamp, offset
 	s.key, s.keyBytes, s.value, s.valueBytes = key, keyBytes, value, valueBytes
@@ -33,46 +33,62 @@ func (s *shape) read(b []byte, pos int) error {
 	return nil
 }
 
-// quickBytes is what quickShape needs to see from a record's begin: everything up to the key's size.
-const quickBytes = 9
+const (
+	quickBytes = 9  // that quickShape needs to see: everything up to the key's size
+	quickBits  = 48 // of three integers of two bytes
+)
 
-// quickShape is shape.read for what nearly all records are: sizes and deltas of one or two bytes, no headers.
-// It loads eight bytes once and takes the integers from the register; its results too stay in registers. end
-// is 0 where slow must look.
-func quickShape(b []byte, pos int) (end int, timestamp, offset int64, key, keyBytes, value, valueBytes int) {
-	if pos+quickBytes > len(b) {
-		return end, timestamp, offset, key, keyBytes, value, valueBytes
+// quickShape is shape.read for what nearly all records are: integers of one or two bytes, no headers. It loads
+// eight bytes once and takes the integers from the register; its results too stay in registers. end is 0 where
+// slow must look.
+func quickShape(b []byte) (end int, timestamp, offset int64, key, keyBytes, value, valueBytes int) {
+	if len(b) < quickBytes {
+		return 0, 0, 0, 0, 0, 0, 0
 	}
-	w := binary.LittleEndian.Uint64(b[pos:])
+	w := binary.LittleEndian.Uint64(b)
 	size, n := varint.Short(w)
 	w >>= (n + 8) & 63 // and the attributes; the mask saves the compiler a comparison
 	t, m := varint.Short(w)
 	w >>= m & 63
 	o, l := varint.Short(w)
-	stop := pos + int(n>>3+uint(size>>1)) // size>>1 is its zig-zag undone
-	key = pos + int((n+m+l)>>3) + 1
-	if n == 0 || m == 0 || l == 0 || size&1 != 0 || stop > len(b) || key+2 > stop {
+	stop := n>>3 + uint(size>>1) // size>>1 is its zig-zag undone
+	at := (n+m+l)>>3 + 1
+	if n+m+l > quickBits || size&1 != 0 || stop > uint(len(b)) || at >= stop {
 		return 0, 0, 0, 0, 0, 0, 0
 	}
-	u, n := varint.Short(uint64(binary.LittleEndian.Uint16(b[key:])))
-	key += int(n >> 3)
-	keyBytes = int(varint.Unzig(u))
-	value = key + max(keyBytes, 0)
-	if n == 0 || keyBytes < -1 || value+2 > stop {
+	b = b[:stop]
+	key, keyBytes, ok := quickPart(b, at)
+	if !ok {
 		return 0, 0, 0, 0, 0, 0, 0
 	}
-	u, n = varint.Short(uint64(binary.LittleEndian.Uint16(b[value:])))
-	value += int(n >> 3)
-	valueBytes = int(varint.Unzig(u))
-	if n == 0 || valueBytes < -1 || value+max(valueBytes, 0)+1 != stop || b[stop-1] != 0 {
+	value, valueBytes, ok = quickPart(b, uint(key+max(keyBytes, 0)))
+	if last := value + max(valueBytes, 0); !ok || last != len(b)-1 || b[last] != 0 {
 		return 0, 0, 0, 0, 0, 0, 0
 	}
-	return stop, varint.Unzig(t), varint.Unzig(o), key, keyBytes, value, valueBytes
+	return len(b), varint.Unzig(t), varint.Unzig(o), key, keyBytes, value, valueBytes
+}
+
+// quickPart is the position and the size of a key or value whose size of one or two bytes is at at.
+func quickPart(b []byte, at uint) (pos, n int, ok bool) {
+	if at >= uint(len(b)) {
+		return 0, 0, false
+	}
+	u := uint64(b[at])
+	at++
+	if u >= 0x80 {
+		if at >= uint(len(b)) || b[at] >= 0x80 {
+			return 0, 0, false
+		}
+		u = u&0x7f | uint64(b[at])<<7
+		at++
+	}
+	n = int(varint.Unzig(u))
+	return int(at), n, n >= -1
 }
 
 // slow is read for any bytes.
-func (s *shape) slow(b []byte, pos int) error {
-	c := cursor{b: b, pos: pos}
+func (s *shape) slow(b []byte) error {
+	c := cursor{b: b}
 	size := c.varint32("size")
 	if c.err == nil && (size < 0 || int(size) > len(b)-c.pos) {
 		return fmt.Errorf("record of %d bytes in %d: %w", size, len(b)-c.pos, ErrCorrupt)

@@ -74,7 +74,7 @@ func Unzig(u uint64) int64 {
 }
 
 // Short decodes an integer of one or two bytes from the low end of w, without undoing the zig-zag. bits is
-// 8 or 16, or 0 if it is longer. It is small enough to be inlined: most integers of a record are short, and
+// 8 or 16, or 64 if it is longer: so the sum for several tells whether one of them is. It is small enough to be inlined: most integers of a record are short, and
 // a call for each is more than half the time of a walk over records.
 func Short(w uint64) (u uint64, bits uint) {
 	if w&0x80 == 0 {
@@ -83,5 +83,5 @@ func Short(w uint64) (u uint64, bits uint) {
 	if w&0x8000 == 0 {
 		return w&0x7f | w>>1&0x3f80, 16
 	}
-	return 0, 0
+	return 0, 64
 }

@@ -63,7 +63,7 @@ func TestBadArguments(t *testing.T) {
 
 // TestSupersededIsDocumented looks for each rule that is no longer Kafka's in the list for readers.
 func TestSupersededIsDocumented(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "superseded.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "DESIGN.md"))
 	require.NoError(t, err)
 	for _, c := range changes {
 		require.Contains(t, string(doc), "| "+c.reason+" |")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// change is a rule of Kafka that was another one before. docs/superseded.md has the list, too.
+// change is a rule of Kafka that was another one before. DESIGN.md has the list, too.
 type change struct {
 	reason string
 	until  []string // the versions with the old rule
