@@ -47,7 +47,7 @@ type ownState struct {
 func (l *Log) load(ctx context.Context) error {
 	r := &loader{Log: l, ctx: ctx, began: l.now()}
 	steps := []func() error{
-		r.readResume, r.readDir, r.tidy, r.openSegments, r.openEpochs,
+		r.readResume, r.readDir, r.tidy, r.openSegments, r.openEpochs, r.rereadEpochs,
 		r.repair, r.recover, r.settleEnd, r.activate, r.settleStart, r.openProducers, r.publish,
 	}
 	for _, step := range steps {
@@ -271,7 +271,7 @@ func (r *loader) believeClean(active *segment.Segment) error {
 }
 
 // openEpochs opens the leader epochs, in a file that is empty at first, as Kafka's. A damaged one is done
-// without: recovery reads them from the batches above the recovery point.
+// without.
 func (r *loader) openEpochs() error {
 	o := epoch.Options{ReadOnly: r.o.ReadOnly, Empty: r.force.Load().magic() < 2}
 	name := r.path(checkpoint.LeaderEpochs)
@@ -288,13 +288,35 @@ func (r *loader) openEpochs() error {
 	cache, err := epoch.Open(r.fsys, name, o)
 	if errors.Is(err, checkpoint.ErrCorrupt) {
 		r.warn("epoch file", err)
-		o.Empty = true
+		o.Empty, r.report.Epochs = true, true
 		cache, err = epoch.Open(r.fsys, name, o)
 	}
 	if err != nil {
 		return err
 	}
 	r.epochs.Store(cache)
+	return nil
+}
+
+// rereadEpochs reads the leader epochs from all batches where their file is damaged. Of leaders without batches
+// nothing is known then. A segment is read up to damage in it, which others tell of.
+func (r *loader) rereadEpochs() error {
+	if !r.report.Epochs {
+		return nil
+	}
+	for _, s := range r.segs {
+		for b, err := range s.Batches(0) {
+			if isDamage(err) {
+				break
+			}
+			if err == nil {
+				err = r.noteEpoch(b.LeaderEpoch, b.BaseOffset)
+			}
+			if err != nil {
+				return fmt.Errorf("leader epochs of segment %d: %w", s.BaseOffset(), err)
+			}
+		}
+	}
 	return nil
 }
 
@@ -462,7 +484,7 @@ func (r *loader) tell() {
 	x := &r.report
 	x.Clean, x.From, x.EndOffset, x.Elapsed = r.resume.Clean, r.resume.RecoveryPoint, r.end, r.now().Sub(r.began)
 	some := len(x.Repaired) + len(x.Segments) + len(x.Dropped) + len(x.Finished) + len(x.Undone) + len(x.Removed)
-	if some == 0 {
+	if some == 0 && !x.Epochs {
 		return
 	}
 	r.info("recovered", "end", r.end, "cut", x.CutBytes())

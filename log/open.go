@@ -26,6 +26,8 @@ import (
 //   - A segment whose offset index is missing or damaged is repaired while loading, and later ones stay,
 //     even if bytes were cut from it. Behind a cut that recovery from the recovery point on makes, later
 //     ones go.
+//   - A damaged producer snapshot is removed, and a damaged file of leader epochs replaced: both are made of the
+//     batches anew.
 //   - Damage below the recovery point does not keep a log from opening. It is reported to o.Events.Damaged,
 //     and nothing is cut.
 //   - A read that fails for a reason other than the bytes refuses to open: nothing is cut because a disk

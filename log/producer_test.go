@@ -1,6 +1,7 @@
 package log_test
 
 import (
+	"math"
 	"path"
 	"strings"
 	"testing"
@@ -150,4 +151,118 @@ func TestG88CompactedProducers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// I3, I4, I5 in a log: sequences wrap from 2³¹−1 to 0, also inside of a batch, and to nothing else; so they do after a
+// recovery.
+func TestSequencesWrap(t *testing.T) {
+	const last = math.MaxInt32
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		_, err := w.l.AppendAssigned(replicated(t, produced(t, 1, 0, last-1, false, 1), 0), 0)
+		require.NoError(t, err)
+		refused := func(sequence int32) {
+			t.Helper()
+			_, err := w.l.Append(produced(t, 1, 0, sequence, false, 1))
+			require.ErrorIs(t, err, log.ErrOutOfOrderSequence)
+			require.EqualValues(t, 45, log.Code(err))
+		}
+		refused(0)
+		w.append(produced(t, 1, 0, last, false, 4)) // its last one is 2
+		sequence, _ := w.producer(1)
+		require.EqualValues(t, 2, sequence)
+		require.True(t, w.append(produced(t, 1, 0, last, false, 4)).Duplicate)
+		refused(4)
+		end := w.l.EndOffset()
+		w.close()
+		w.dropSnapshots()
+		w.o.Resume = &log.Resume{}
+		w.open()
+		require.Equal(t, end, w.l.EndOffset())
+		refused(4)
+		refused(last)
+		w.append(produced(t, 1, 0, 3, false, 1))
+	})
+}
+
+// J14 in a log: a leader epoch that falls erases those that it contradicts, what a recovery makes of such batches rises,
+// and Verify tells.
+func TestLeaderEpochFalls(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		for i, epoch := range []int32{1, 5, 3} {
+			_, err := w.l.AppendAssigned(at(t, int64(i), epoch, "v"), 5)
+			require.NoError(t, err)
+		}
+		require.Equal(t, []log.Epoch{{Epoch: 1, StartOffset: 0}, {Epoch: 3, StartOffset: 2}}, w.l.Epochs())
+		require.NoError(t, w.l.AssignEpoch(0, 3))
+		require.Equal(t, []log.Epoch{{Epoch: 0, StartOffset: 3}}, w.l.Epochs())
+		w.close()
+		found := strings.Join(briefs(verifyAll(t, w.fs, w.dir, log.VerifyOptions{}), log.SeverityWarning), "\n")
+		require.Contains(t, found, string(log.CodeUnprotected))
+		require.Contains(t, found, string(log.CodeEpochs))
+		write(t, w.fs, path.Join(w.dir, "leader-epoch-checkpoint"), []byte("damaged"))
+		w.o.Resume = &log.Resume{}
+		w.open()
+		require.Equal(t, []log.Epoch{{Epoch: 1, StartOffset: 0}, {Epoch: 5, StartOffset: 1}}, w.l.Epochs())
+	})
+}
+
+// I2, I22 in a log: a marker without a transaction is taken, and leaves no trace but its producer's epoch.
+func TestMarkerWithoutTransaction(t *testing.T) {
+	for _, commit := range []bool{true, false} {
+		onEach(t, func(t *testing.T, w *world) {
+			w.open()
+			w.fill("a")
+			w.end(1, 2, commit)
+			w.end(1, 2, commit)
+			check := func() {
+				t.Helper()
+				require.EqualValues(t, 3, w.l.EndOffset())
+				require.EqualValues(t, 3, w.l.StableOffset())
+				all, err := w.l.Aborted(0, 3)
+				require.NoError(t, err)
+				require.Empty(t, all)
+				require.Equal(t, map[int64]string{0: "a"}, w.values(0, log.ReadCommitted))
+				_, err = w.l.Append(produced(t, 1, 1, 0, true, 1))
+				require.ErrorIs(t, err, log.ErrFenced)
+				require.EqualValues(t, 47, log.Code(err))
+			}
+			check()
+			w.close()
+			w.dropSnapshots()
+			w.o.Resume = &log.Resume{}
+			w.open()
+			check()
+		})
+	}
+}
+
+// A control batch of a producer that ends no transaction, which no coordinator writes, is refused, and one that is in the
+// log already does not keep it from being opened.
+func TestUnknownControlBatch(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		w.append(produced(t, 1, 0, 0, true, 1))
+		h := codec.NewHeader(2)
+		h.ProducerID, h.ProducerEpoch, h.BaseOffset, h.LeaderEpoch = 1, 0, 1, 0
+		h.Attributes = codec.ControlBit | codec.TransactionalBit
+		unknown := batch(t, h, codec.Record{Offset: 1, Key: []byte{0, 0, 0, 77}, Value: make([]byte, 6), Timestamp: started})
+		_, err := w.l.AppendWith(unknown, log.AppendOptions{Origin: log.FromCoordinator, TxnVersion: log.TxnV1})
+		require.ErrorIs(t, err, log.ErrInvalidRecord)
+		_, err = w.l.AppendAssigned(unknown, 0)
+		require.ErrorIs(t, err, log.ErrInvalidRecord)
+		require.EqualValues(t, 87, log.Code(err))
+		require.EqualValues(t, 1, w.l.EndOffset())
+		w.close()
+		name := path.Join(w.dir, name20(0)+".log")
+		write(t, w.fs, name, append(read(t, w.fs, name), unknown...))
+		for _, resume := range []log.Resume{{Clean: true}, {}} {
+			w.o.Resume = &resume
+			w.open()
+			require.EqualValues(t, 2, w.l.EndOffset())
+			require.EqualValues(t, 0, w.l.StableOffset(), "the transaction is open")
+			w.close()
+		}
+	})
 }

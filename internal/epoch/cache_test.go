@@ -360,6 +360,23 @@ func put(tb testing.TB, fsys fsio.FS, content string) {
 	require.NoError(tb, f.Close())
 }
 
+// TestOpenCut cuts a file at every byte. Without content, as Kafka makes it at first, or with the version alone it has no
+// epochs, as in Kafka; otherwise it is damaged.
+func TestOpenCut(t *testing.T) {
+	const whole = "0\n3\n0 0\n3 120\n4 130\n"
+	for size := range len(whole) {
+		fsys := aferofs.Mem()
+		put(t, fsys, whole[:size])
+		c, err := epoch.Open(fsys, file, epoch.Options{})
+		if size == 0 || whole[:size] == "0\n" {
+			require.NoError(t, err)
+			assert.Empty(t, c.Entries())
+			continue
+		}
+		require.ErrorIs(t, err, checkpoint.ErrCorrupt, "cut at %d", size)
+	}
+}
+
 // TestOpenFlipped flips every bit of a file. There is no checksum in it: what is not refused is still a list
 // that rises, which a log compares with its batches.
 func TestOpenFlipped(t *testing.T) {
