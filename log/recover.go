@@ -438,6 +438,9 @@ func (r *loader) probeSegment(i int) (good, next int64, err error) {
 	largest, at := codec.NoTimestamp, codec.NoOffset
 	var buf []byte
 	for b, err := range s.Batches(0) {
+		if err == nil && b.NextOffset() <= next { // also where there is no offset behind it
+			break
+		}
 		if err == nil && !r.resume.Clean && b.LastOffset >= r.resume.RecoveryPoint {
 			if buf, err = s.ReadBatch(buf[:0], b); err == nil {
 				err = r.parts.Codec.Verify(buf)

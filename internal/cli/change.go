@@ -26,12 +26,12 @@ func (e *env) change(ctx context.Context, dir string, o log.Options, do func(*ab
 	defer func() { err = errors.Join(err, up.close()) }()
 	o.Resume = (*log.Resume)(r)
 	o.Events.Recovered = e.recovered
-	l, err := log.Open(ctx, dir, o)
-	if err != nil {
+	if err := up.unmark(); err != nil { // before anything is written: behind a crash in the midst of it nothing is trusted
 		return err
 	}
-	if err := up.unmark(); err != nil {
-		return errors.Join(err, l.Close())
+	l, err := log.Open(ctx, dir, o)
+	if err != nil {
+		return errors.Join(err, up.remark())
 	}
 	failed := do(up, l)
 	closed := l.Close()
@@ -61,6 +61,6 @@ func (e *env) recovered(r log.Recovery) {
 	case !r.Clean:
 		e.notice("the log was not closed cleanly: recovered up to offset %d, %d bytes cut", r.EndOffset, r.CutBytes())
 	case len(r.Repaired) > 0:
-		e.notice("indexes of %d segments were missing or damaged, and are built anew", len(r.Repaired))
+		e.notice("indexes of %s were missing or damaged, and are built anew", counted(int64(len(r.Repaired)), "segment"))
 	}
 }

@@ -31,7 +31,7 @@ func newOffsets(e *env) *cobra.Command {
 		Short: "Tell offsets by time, as topic:partition:offset",
 		Long: "offsets tells, of partitions or of all partitions of a log directory, the offset of the first record\n" +
 			"at a time or after it, as kafka-get-offsets does of a broker: topic:partition:offset, with -1 where\n" +
-			"there is no such record.\n\n" +
+			"there is no such record. Where damage hides it, standard error says so, and the exit status is 3.\n\n" +
 			"The end is the end of the log on disk: a high watermark is a broker's.",
 		Example: "  strata offsets /var/lib/kafka\n" +
 			"  strata offsets --time 2026-07-01T00:00:00Z /var/lib/kafka/orders-0",
@@ -47,9 +47,22 @@ func newOffsets(e *env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return eachPartition(cmd.Context(), args, func(p *partition) error {
-			return e.tellOffset(cmd.Context(), p, ms, asJSON)
+		bad := false
+		err = e.eachPartition(cmd.Context(), args, func(p *partition) error {
+			switch err := e.tellOffset(cmd.Context(), p, ms, asJSON); {
+			case errors.Is(err, codec.ErrCorrupt):
+				bad = true
+				e.notice("%s: no offset can be told: %v", p.path, err)
+				return nil
+			case err != nil:
+				return fmt.Errorf("%s: %w", p.path, err)
+			}
+			return nil
 		})
+		if err == nil && bad {
+			err = errProblems
+		}
+		return err
 	}
 	cmd.Flags().StringVar(&at, "time", "-1", "ms since 1970, RFC 3339, -1 or latest, -2 or earliest, -3 or max-timestamp")
 	offer(cmd, "time", "latest", "earliest", "max-timestamp")
@@ -65,7 +78,7 @@ func (e *env) tellOffset(ctx context.Context, p *partition, ms int64, asJSON boo
 	defer func() { err = errors.Join(err, l.Close()) }()
 	found, ok, err := l.OffsetForTime(ms)
 	if err != nil {
-		return fmt.Errorf("%s: %w", p.path, err)
+		return err
 	}
 	line := offsetLine{"offset", p.name.topic, p.name.id, found.Offset, found.Timestamp, found.LeaderEpoch}
 	if !ok {

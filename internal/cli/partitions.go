@@ -19,27 +19,32 @@ func (p *partition) title() string {
 }
 
 // eachPartition calls do for each partition that the directories name: a partition's, or a log directory,
-// which stands for all its partitions that are in service.
-func eachPartition(ctx context.Context, dirs []string, do func(*partition) error) error {
+// which stands for all its partitions that are in service. Behind one that fails it goes on with the others.
+func (e *env) eachPartition(ctx context.Context, dirs []string, do func(*partition) error) error {
+	var failed []error
 	for _, dir := range dirs {
 		paths, err := partitionsOf(ctx, dir)
-		if err != nil {
-			return err
-		}
+		failed = append(failed, err)
 		for _, path := range paths {
-			if err := ctx.Err(); err != nil {
+			if err := e.stopped(ctx); err != nil {
 				return err
 			}
-			p, err := openPartition(path)
-			if err != nil {
-				return err
-			}
-			if err := errors.Join(do(p), p.close()); err != nil {
-				return err
-			}
+			failed = append(failed, onPartition(path, do))
 		}
 	}
-	return nil
+	if err := e.stopped(ctx); err != nil {
+		return err
+	}
+	return errors.Join(failed...)
+}
+
+// onPartition calls do for the partition in the directory path.
+func onPartition(path string, do func(*partition) error) error {
+	p, err := openPartition(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(p), p.close())
 }
 
 // partitionsOf are the paths of the partitions in service of the log directory dir, or, where it is none, dir.

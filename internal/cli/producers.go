@@ -47,7 +47,7 @@ func newProducers(e *env) *cobra.Command {
 		case asJSON:
 			show = producersJSON(jsonLines(e.out))
 		}
-		return eachPartition(cmd.Context(), args, func(p *partition) error {
+		return e.eachPartition(cmd.Context(), args, func(p *partition) error {
 			all, err := p.producers(cmd.Context())
 			if err != nil {
 				return fmt.Errorf("%s: %w", p.path, err)

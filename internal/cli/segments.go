@@ -85,7 +85,7 @@ type segments struct {
 
 // run shows the segments of the partitions that args name.
 func (v *segments) run(ctx context.Context, args []string) error {
-	err := eachPartition(ctx, args, func(p *partition) error {
+	err := v.eachPartition(ctx, args, func(p *partition) error {
 		lines, err := v.partition(ctx, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.path, err)

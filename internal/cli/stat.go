@@ -75,7 +75,7 @@ func newStat(e *env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return eachPartition(cmd.Context(), args, func(p *partition) error {
+		return e.eachPartition(cmd.Context(), args, func(p *partition) error {
 			line, err := p.stat(cmd.Context())
 			if err != nil {
 				return fmt.Errorf("%s: %w", p.path, err)

@@ -87,7 +87,7 @@ type txns struct {
 
 // run shows the transactions of the partitions that args name.
 func (t *txns) run(ctx context.Context, args []string) error {
-	err := eachPartition(ctx, args, func(p *partition) error {
+	err := t.eachPartition(ctx, args, func(p *partition) error {
 		if err := t.partition(ctx, p); err != nil {
 			return fmt.Errorf("%s: %w", p.path, err)
 		}
