@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"math"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/segment"
 )
 
 // catOptions are the flags of cat.
@@ -132,11 +134,20 @@ func (c *cat) partition(ctx context.Context, path string) (err error) {
 			c.notice("%s: aborted transactions are found by their markers: %v", p.path, d)
 		}
 	}
+	return c.segments(ctx, p, from)
+}
+
+// segments writes the records of p at offset from or above. A segment that is gone since p was listed is none: a
+// broker removes old ones.
+func (c *cat) segments(ctx context.Context, p *partition, from int64) error {
 	for _, base := range p.bases {
 		if next := p.next(base); next != 0 && next <= from {
 			continue
 		}
-		if err := c.segment(ctx, p, base, from); err != nil || c.left == 0 {
+		switch err := c.segment(ctx, p, base, from); {
+		case errors.Is(err, fs.ErrNotExist):
+			c.notice("%s is gone: a broker removes old segments", p.show(segment.FileName(base, segment.LogExt, segment.Live)))
+		case err != nil || c.left == 0:
 			return err
 		}
 	}
