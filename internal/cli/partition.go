@@ -175,7 +175,7 @@ func (p *partition) scanEnd(ctx context.Context, base int64) (end int64, err err
 			return 0, err
 		}
 		if piece.Err == nil {
-			end = piece.Batch.Header.NextOffset()
+			end = piece.Batch.NextOffset()
 		}
 	}
 	return end, nil

@@ -75,7 +75,7 @@ func (q *quarantine) close() error {
 	if q == nil {
 		return nil
 	}
-	return q.OSFS.Close()
+	return q.Close()
 }
 
 // keep copies, durably, what the log of the segment with the given base offset has from position pos on. It

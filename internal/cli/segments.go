@@ -154,7 +154,7 @@ func (v *segments) content(ctx context.Context, p *partition, base int64) (c *se
 			if err := c.add(v.codec, piece.Batch); err != nil {
 				v.bad = true
 				v.notice("%s at %d: the records of offsets %d to %d cannot be read: %v", s.shown, piece.Position,
-					piece.Batch.Header.BaseOffset, piece.Batch.Header.LastOffset, err)
+					piece.Batch.BaseOffset, piece.Batch.LastOffset, err)
 			}
 		}
 	}

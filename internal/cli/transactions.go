@@ -91,8 +91,8 @@ func startOf(l *log.Log, offset int64) int64 {
 	defer func() { _ = s.Close() }() // nothing was written
 	next, stop := iter.Pull2(s.Batches())
 	defer stop()
-	if b, err, ok := next(); ok && err == nil && b.Header.BaseOffset == offset {
-		return b.Header.BaseTimestamp
+	if b, err, ok := next(); ok && err == nil && b.BaseOffset == offset {
+		return b.BaseTimestamp
 	}
 	return codec.NoTimestamp
 }
@@ -120,7 +120,7 @@ func (p *partition) abortedByBatches(ctx context.Context, start int64) (all []in
 	for _, base := range p.bases {
 		err := p.eachBatch(ctx, c, base, func(b codec.Batch) (err error) {
 			replayed := producer.Batch{Header: b.Header}
-			if b.Header.Attributes.Control() {
+			if b.Attributes.Control() {
 				if replayed.Marker, err = producer.ReadMarker(c, b.Bytes); err != nil {
 					return nil //nolint:nilerr // a control batch of another kind
 				}

@@ -127,8 +127,8 @@ func (p *partition) cutAt(ctx context.Context, base, offset int64) (end, pos int
 		switch {
 		case err != nil:
 			return 0, 0, err
-		case piece.Err == nil && piece.Batch.Header.LastOffset < offset:
-			end = piece.Batch.Header.NextOffset()
+		case piece.Err == nil && piece.Batch.LastOffset < offset:
+			end = piece.Batch.NextOffset()
 		case piece.Err != nil && piece.NextOffset != codec.NoOffset && piece.NextOffset <= offset:
 			end = piece.NextOffset // the damage stays, and its offsets are not given again
 		default:

@@ -168,8 +168,16 @@ func TestWritingVerbsLock(t *testing.T) {
 		assert.Empty(t, got.out, args[0])
 	}
 	for _, args := range [][]string{
-		{"truncate", "--to-offset", "30", "--force-below-high-watermark", partition}, {"delete-records", "--to-offset", "1", partition},
-		{"cat", partition}, {"stat", data}, {"ls", data}, {"segments", data}, {"producers", data}, {"txns", data}, {"offsets", data}, {"verify", data},
+		{"truncate", "--to-offset", "30", "--force-below-high-watermark", partition},
+		{"delete-records", "--to-offset", "1", partition},
+		{"cat", partition},
+		{"stat", data},
+		{"ls", data},
+		{"segments", data},
+		{"producers", data},
+		{"txns", data},
+		{"offsets", data},
+		{"verify", data},
 	} {
 		assert.Zero(t, run(t, "", args...).status, "%v", args)
 	}
