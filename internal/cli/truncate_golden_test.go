@@ -17,8 +17,8 @@ import (
 	"github.com/stratalog/strata/internal/fixture"
 )
 
-// truncatedCases have batches of many records, small segments, transactions, epochs, and gaps in the offsets.
-var truncatedCases = []string{"4.4.0/codecs", "4.4.0/transactions", "4.4.0/epochs", "4.4.0/compaction"}
+// truncatedCases have small segments, transactions, epochs, and gaps in the offsets.
+var truncatedCases = []string{"4.4.0/transactions", "4.4.0/epochs", "4.4.0/compaction"}
 
 // TestTruncateGolden truncates the partitions of golden cases to offsets in the midst of them, and finds the
 // batches below the offset, as Kafka's FileRecords read them, in a directory in which nothing is wrong; the
@@ -26,7 +26,7 @@ var truncatedCases = []string{"4.4.0/codecs", "4.4.0/transactions", "4.4.0/epoch
 func TestTruncateGolden(t *testing.T) {
 	names := truncatedCases
 	if testing.Short() {
-		names = names[1:2]
+		names = names[:1]
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestTruncateGolden(t *testing.T) {
 				if on.LogEndOffset == 0 || strings.HasPrefix(partition, "__") {
 					continue
 				}
-				for _, offset := range []int64{0, on.LogEndOffset/2 + 1, on.LogEndOffset - 1} {
+				for _, offset := range []int64{on.LogEndOffset/2 + 1, on.LogEndOffset - 1} {
 					root := t.TempDir()
 					data := filepath.Join(root, "data")
 					require.NoError(t, os.CopyFS(data, os.DirFS(filepath.Join(dir, "data"))))
