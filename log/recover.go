@@ -201,8 +201,17 @@ func (r *loader) recoverSegment(i int, keep func(string, int64, io.Reader) error
 	if err != nil {
 		return rec, fmt.Errorf("recover segment %d: %w", s.BaseOffset(), err)
 	}
-	_, err = r.temp.TakeSnapshot(false)
-	return rec, err
+	return rec, r.snapshotTemp()
+}
+
+// snapshotTemp snapshots the producers as recovery knows them, so that no segment needs to be read again. What has
+// no producers in its format gets its snapshots in openProducers.
+func (r *loader) snapshotTemp() error {
+	if r.force.Load().magic() < 2 {
+		return nil
+	}
+	_, err := r.temp.TakeSnapshot(false)
+	return err
 }
 
 // passOver brings the producers behind the i-th segment, which has no batches of any.
@@ -211,8 +220,7 @@ func (r *loader) passOver(i int, next int64) error {
 		return err
 	}
 	r.temp.SetEnd(next)
-	_, err := r.temp.TakeSnapshot(false)
-	return err
+	return r.snapshotTemp()
 }
 
 // see takes a batch into account that recovery kept.
@@ -264,6 +272,10 @@ func (r *loader) producersTo(i int) error {
 	var err error
 	if r.temp, err = r.newProducers(); err != nil {
 		return err
+	}
+	if r.force.Load().magic() < 2 {
+		r.temp.SetEnd(base)
+		return nil
 	}
 	v := view{segs: r.segs, start: r.resume.StartOffset, end: base}
 	return r.temp.Rebuild(r.rebuild(&v, false))

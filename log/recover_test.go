@@ -493,7 +493,7 @@ func TestOpenPath(t *testing.T) {
 	require.ErrorContains(t, err, "RecoverWorkers")
 }
 
-// G89, H21: producers come back by their snapshots, and by the batches where those are gone.
+// G89: producers come back by their snapshots, and by the batches where those are gone.
 func TestProducersComeBack(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		w.o.Config.SegmentBytes = 400

@@ -12,7 +12,7 @@ import (
 func (l *Log) rebuild(v *view, clean bool) producer.Rebuild {
 	return producer.Rebuild{
 		Start: v.start, End: v.end, Bases: v.bases(), Now: l.now().UnixMilli(),
-		Clean: clean || l.force.Load().magic() < 2,
+		Clean: clean, NoProducers: l.force.Load().magic() < 2,
 		Replay: func(base, from, end int64, add func(b producer.Batch) error) error {
 			return replay(v.segs[v.floor(base)], from, end, add)
 		},

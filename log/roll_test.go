@@ -1,6 +1,7 @@
 package log_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -126,27 +127,53 @@ func TestRollByFullIndex(t *testing.T) {
 	})
 }
 
-// H10, G36 testOverCompactedLogRecovery: offsets of a follower that no index can hold roll, also those of
-// wrappers, whose first offset is not known.
+// H10, G36 testOverCompactedLogRecovery, …MultiRecord, …MultiRecordV1: offsets of a follower that no index can hold
+// roll. The first offset of a wrapper is not known, so that its segment is named by the lowest that it can be.
 func TestH10RollByOverflow(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		const most = int64(1<<31 - 1)
-		w.open()
-		for _, offset := range []int64{0, most + 2, most + 3, most + 4, 2*most + 10} {
-			_, err := w.l.AppendAssigned(at(t, offset, 0, "v"), 0)
-			require.NoError(t, err)
+	const most = int64(1<<31 - 1)
+	set := func(tb testing.TB, magic int8, compression codec.Compression, offset int64, n int) []byte {
+		h := codec.NewHeader(magic)
+		h.BaseOffset, h.Attributes = offset, codec.Attributes(compression)
+		if magic == 2 {
+			h.LeaderEpoch = 0
 		}
-		require.Equal(t, []int64{0, most + 2, 2*most + 10}, w.bases())
-		for _, base := range w.bases()[1:] {
-			require.Contains(t, w.l.State().Snapshots, base)
-		}
-		want := w.values(0, log.ReadToEnd)
-		require.Len(t, want, 5)
-		w.kill()
-		w.open()
-		require.Equal(t, want, w.values(0, log.ReadToEnd))
-		require.Equal(t, 2*most+11, w.l.EndOffset())
-	})
+		return batch(tb, h, slices.Repeat([]codec.Record{rec("v")}, n)...)
+	}
+	for _, row := range []struct {
+		name        string
+		magic       int8
+		compression codec.Compression
+		n           int // records in each batch but the first
+		offsets     []int64
+		active      []int64 // the base of the active segment behind each
+	}{
+		{"single", 2, codec.None, 1, []int64{most + 2, most + 3, most + 4}, []int64{most + 2, most + 2, most + 2}},
+		{"twice", 2, codec.None, 1, []int64{most + 2, 2*most + 10}, []int64{most + 2, 2*most + 10}},
+		{"several", 2, codec.GZIP, 2, []int64{most + 2, most + 4, most + 6}, []int64{most + 2, most + 2, most + 2}},
+		{"wrappers", 1, codec.GZIP, 2, []int64{most + 2, most + 4, most + 6}, []int64{3, most + 4, most + 4}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, w *world) {
+				w.o.Config.IndexIntervalBytes = 1
+				w.open()
+				w.follow(set(t, row.magic, codec.None, 0, 1))
+				require.Equal(t, []int64{0}, w.bases())
+				for i, offset := range row.offsets {
+					w.follow(set(t, row.magic, row.compression, offset, row.n))
+					require.Equal(t, row.active[i], w.bases()[len(w.bases())-1])
+					require.Contains(t, w.l.State().Snapshots, row.active[i])
+				}
+				bases, want, end := w.bases(), w.values(0, log.ReadToEnd), w.l.EndOffset()
+				require.Len(t, want, 1+row.n*len(row.offsets))
+				require.Equal(t, row.offsets[len(row.offsets)-1]+int64(row.n), end)
+				w.kill()
+				w.open()
+				require.Equal(t, bases, w.bases())
+				require.Equal(t, want, w.values(0, log.ReadToEnd))
+				require.Equal(t, end, w.l.EndOffset())
+			})
+		})
+	}
 }
 
 // G37 testHighWatermarkMetadataUpdatedAfterSegmentRoll.

@@ -10,6 +10,7 @@ import (
 	"github.com/stratalog/strata/manager"
 )
 
+// H31 testParseTopicPartitionName, and its failures.
 func TestParsePartition(t *testing.T) {
 	long := strings.Repeat("x", 249)
 	for name, want := range map[string]manager.Partition{

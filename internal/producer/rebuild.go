@@ -21,10 +21,13 @@ type Rebuild struct {
 	Bases      []int64 // the base offsets of all segments, rising
 	Now        int64
 
-	// Clean says that the log was closed cleanly, or that its format knows no producers. Without any
-	// snapshot it then has none, as in Kafka: nothing is replayed, and snapshots without entries are
-	// written.
+	// Clean says that the log was closed cleanly. Without any snapshot it then has no producers, as in
+	// Kafka: nothing is replayed, and snapshots without entries are written.
 	Clean bool
+
+	// NoProducers says that the log's format knows none: snapshots without entries are written, whatever
+	// is there.
+	NoProducers bool
 
 	Replay Replayer
 }
@@ -37,14 +40,8 @@ type Rebuild struct {
 // as it is.
 func (s *State) Rebuild(r Rebuild) error {
 	points := r.Bases[max(0, len(r.Bases)-2):]
-	if r.Clean && len(s.snapshots) == 0 {
-		for _, offset := range append(slices.Clone(points), r.End) {
-			s.end = offset
-			if _, err := s.TakeSnapshot(true); err != nil {
-				return err
-			}
-		}
-		return nil
+	if r.NoProducers || r.Clean && len(s.snapshots) == 0 {
+		return s.begin(append(slices.Clone(points), r.End))
 	}
 	// Whoever had no producers up to here gets none by a truncation: the batches are not read for nothing.
 	none := len(s.producers) == 0 && len(s.decided) == 0 && s.end >= r.End
@@ -59,6 +56,24 @@ func (s *State) Rebuild(r Rebuild) error {
 	s.end = r.End
 	_, err := s.TakeSnapshot(true)
 	return err
+}
+
+// begin goes on without producers behind the last of points, at which it takes snapshots. What was above that is
+// removed.
+func (s *State) begin(points []int64) error {
+	end := points[len(points)-1]
+	if err := s.forgetSnapshots(func(offset int64) bool { return offset > end }); err != nil {
+		return err
+	}
+	s.forget()
+	s.snapshot = 0
+	for _, offset := range points {
+		s.end = offset
+		if _, err := s.TakeSnapshot(true); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // replay goes through the batches in [s.end, r.End), and takes snapshots at points.
