@@ -62,11 +62,11 @@ func TestH17SnapshotsAfterAnUncleanStop(t *testing.T) {
 				require.Equal(t, bases[n-4:], recovered)
 				if row.format == log.FormatV2 {
 					require.Equal(t, bases, read, "the first snapshot is behind the recovery point")
+					w.removeSnapshotsBelow(point)
 				} else {
 					require.Equal(t, bases[n-4:], read, "the format knows no producers")
+					w.remove(".snapshot")
 				}
-
-				w.removeSnapshotsBelow(point)
 				read, recovered = open(point + 1)
 				require.Equal(t, bases[n-4:], recovered)
 				require.Equal(t, bases[n-4:], read)
@@ -191,24 +191,29 @@ func TestH20ProducersAfterDeletion(t *testing.T) {
 
 // H21 testLoadingLogKeepsLargestStrayProducerStateSnapshot.
 func TestH21StraySnapshots(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		w.o.Resume = &log.Resume{}
-		w.open()
-		for i := range int32(4) {
-			w.append(produced(t, 1, 0, i, false, 1))
-			if i < 2 {
-				_, err := w.l.Roll()
-				require.NoError(t, err)
-			}
-		}
-		w.close()
-		require.Equal(t, []int64{0, 1, 2}, basesOf(w.names(), ".log"))
-		require.Equal(t, []int64{1, 2, 4}, basesOf(w.names(), ".snapshot"))
-		write(t, w.fs, path.Join(w.dir, name20(3)+".snapshot"), nil)
-		w.open()
-		require.Equal(t, []int64{1, 2, 4}, w.l.State().Snapshots)
-		require.Equal(t, []int64{1, 2, 4}, basesOf(w.names(), ".snapshot"))
-	})
+	for _, clean := range []bool{false, true} {
+		t.Run(fmt.Sprintf("clean %v", clean), func(t *testing.T) {
+			onEach(t, func(t *testing.T, w *world) {
+				w.o.Resume = &log.Resume{}
+				w.open()
+				for i := range int32(4) {
+					w.append(produced(t, 1, 0, i, false, 1))
+					if i < 2 {
+						_, err := w.l.Roll()
+						require.NoError(t, err)
+					}
+				}
+				w.close()
+				require.Equal(t, []int64{0, 1, 2}, basesOf(w.names(), ".log"))
+				require.Equal(t, []int64{1, 2, 4}, basesOf(w.names(), ".snapshot"))
+				write(t, w.fs, path.Join(w.dir, name20(3)+".snapshot"), nil)
+				w.o.Resume = &log.Resume{Clean: clean}
+				w.open()
+				require.Equal(t, []int64{1, 2, 4}, w.l.State().Snapshots)
+				require.Equal(t, []int64{1, 2, 4}, basesOf(w.names(), ".snapshot"))
+			})
+		})
+	}
 }
 
 // basesOf are the offsets of the names that have an ending, as ls sorts them.
