@@ -159,7 +159,7 @@ func TestF30SizeOfALargeLog(t *testing.T) {
 		require.NoError(t, f.Close())
 	}
 	w.open()
-	assert.EqualValues(t, 3*(1<<31-1), w.l.Stats().Bytes)
+	assert.Equal(t, int64(3*(1<<31-1)), w.l.Stats().Bytes)
 }
 
 // F31 testClose: a log that was closed has no file open, of any segment.
