@@ -14,8 +14,8 @@ import (
 // ParseConfig reads Kafka's topic properties, with Kafka's ranges, also message.timestamp.difference.max.ms
 // and producer.id.expiration.ms. Of segment.bytes the range is that of Kafka up to 4.0, since 4.4 wants 1
 // MiB, and internal.segment.bytes is the same key. Keys that have nothing to do with a log's files, such as
-// min.insync.replicas, are checked to be Kafka's and left out. All complaints come joined in one error;
-// each names its key.
+// min.insync.replicas, are checked by themselves, as Kafka does, and left out. All complaints come joined in
+// one error; each names its key.
 func ParseConfig(properties map[string]string) (Config, error) {
 	var (
 		c          Config
@@ -92,22 +92,54 @@ var topicKeys = map[string]parser{
 	"message.timestamp.before.max.ms": age(func(c *Config) *time.Duration { return &c.TimestampBefore }),
 	"message.timestamp.after.max.ms":  age(func(c *Config) *time.Duration { return &c.TimestampAfter }),
 
-	"message.timestamp.difference.max.ms": foreignKey, // see spread
+	"message.timestamp.difference.max.ms": passOver, // see spread
 
-	"follower.replication.throttled.replicas": foreignKey,
-	"leader.replication.throttled.replicas":   foreignKey,
-	"local.retention.bytes":                   foreignKey,
-	"local.retention.ms":                      foreignKey,
-	"message.downconversion.enable":           foreignKey,
-	"min.insync.replicas":                     foreignKey,
-	"remote.log.copy.disable":                 foreignKey,
-	"remote.log.delete.on.disable":            foreignKey,
-	"remote.storage.enable":                   foreignKey,
-	"unclean.leader.election.enable":          foreignKey,
+	"follower.replication.throttled.replicas": foreignReplicas,
+	"leader.replication.throttled.replicas":   foreignReplicas,
+	"local.retention.bytes":                   foreignNumber(64, -2), // −2: as retention.bytes
+	"local.retention.ms":                      foreignNumber(64, -2),
+	"message.downconversion.enable":           foreignTruth,
+	"min.insync.replicas":                     foreignNumber(32, 1),
+	"remote.log.copy.disable":                 foreignTruth,
+	"remote.log.delete.on.disable":            foreignTruth,
+	"remote.storage.enable":                   foreignTruth,
+	"unclean.leader.election.enable":          foreignTruth,
 }
 
-// foreignKey is the parser of a key that a log has no use for.
-func foreignKey(*Config, string) error { return nil }
+// passOver is the parser of a key that is read elsewhere.
+func passOver(*Config, string) error { return nil }
+
+// The parsers of keys that a log has no use for.
+
+func foreignTruth(_ *Config, v string) error {
+	return truth(func(*Config) *bool { return new(bool) })(nil, v)
+}
+
+func foreignNumber(bits int, low int64) parser {
+	return func(_ *Config, v string) error {
+		n, err := strconv.ParseInt(v, 10, bits)
+		if err == nil && n < low {
+			err = fmt.Errorf("%d is below %d", n, low)
+		}
+		return err
+	}
+}
+
+// foreignReplicas wants partition:broker pairs, or an asterisk for all.
+func foreignReplicas(_ *Config, v string) error {
+	if v == "" || v == "*" {
+		return nil
+	}
+	for pair := range strings.SplitSeq(v, ",") {
+		partition, broker, _ := strings.Cut(strings.TrimSpace(pair), ":")
+		_, err := strconv.ParseUint(partition, 10, 31)
+		_, err2 := strconv.ParseUint(broker, 10, 31)
+		if err != nil || err2 != nil {
+			return fmt.Errorf("%q is not a partition:broker", pair)
+		}
+	}
+	return nil
+}
 
 func number32(field func(*Config) *int64) parser { return number(32, field) }
 
