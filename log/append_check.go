@@ -184,6 +184,7 @@ func (in *incoming) validate(f *inForce, offset, now int64) error {
 	in.result.Converted = v.Converted
 	in.result.Records = v.Records
 	in.maxStamp, in.assignedAt = v.MaxTimestamp, offset
+	in.result.MaxTimestamp = in.maxStamp
 	if r.LogAppendTime {
 		in.result.AppendTimestamp = now
 	}

@@ -104,6 +104,8 @@ func (l *Log) txnsOf(v *view) {
 		if v.unstable = v.start; v.start < v.end {
 			if first, ok, err := v.firstOfBatch(v.start); err == nil && ok { // as Kafka has it
 				v.unstable = first
+			} else if err == nil { // a hole before the end
+				v.unstable = v.end
 			}
 		}
 	}

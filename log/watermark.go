@@ -39,7 +39,12 @@ func (l *Log) SetHighWatermark(offset int64) (at int64, moved bool) {
 func (l *Log) RaiseHighWatermark(offset int64) (was int64, moved bool, err error) {
 	l.mu.Lock()
 	defer l.unlock()
-	v := *l.align(l.view.Load())
+	v := *l.view.Load()
+	if next, ok := v.alignment(); ok {
+		v = next
+		l.prod.SetHighWatermark(v.hw)
+		l.publishTxns(v)
+	}
 	was = v.hw
 	switch {
 	case l.closed.Load():
@@ -71,21 +76,10 @@ func (l *Log) RaiseHighWatermark(offset int64) (was int64, moved bool, err error
 // with. Kafka does so when it looks up where in a file the high watermark lies: readers never see more for
 // it. It waits for no writer: the view of one who comes in between counts.
 func (l *Log) align(v *view) *view {
-	if v.aligned {
+	next, ok := v.alignment()
+	if !ok {
 		return v
 	}
-	if v.hw < max(v.start, v.segs[0].BaseOffset()) {
-		return v // it lies in no file
-	}
-	first, ok, err := v.firstOfBatch(v.hw)
-	if err != nil {
-		return v
-	}
-	if !ok { // the end, or a hole before it
-		first = v.end
-	}
-	next := *v
-	next.hw, next.aligned = first, true
 	// A writer that is at work looks at the transactions itself, when it publishes.
 	if l.mu.TryLock() {
 		defer l.mu.Unlock()
@@ -98,6 +92,24 @@ func (l *Log) align(v *view) *view {
 		return l.view.Load()
 	}
 	return &next
+}
+
+// alignment is v with a high watermark that lies where a batch begins. ok is false where it does already, or
+// lies in no file.
+func (v *view) alignment() (next view, ok bool) {
+	if v.aligned || v.hw < max(v.start, v.segs[0].BaseOffset()) {
+		return view{}, false
+	}
+	first, there, err := v.firstOfBatch(v.hw)
+	if err != nil {
+		return view{}, false
+	}
+	if !there { // the end, or a hole before it
+		first = v.end
+	}
+	next = *v
+	next.hw, next.aligned = first, true
+	return next, true
 }
 
 // firstOfBatch is the first offset of the batch that has offset, or of the next one.
