@@ -32,6 +32,7 @@ type loader struct {
 	dropped []int64            // base offsets of segments whose snapshots are to go, too
 	temp    *producer.State    // the producers as recovery needs them, up to the segment that it is at
 	end     int64
+	gone    bool  // all that was left lay below the start
 	edge    int64 // ReadOnly: the size up to which the last segment is good
 	start   int64
 }
@@ -343,7 +344,7 @@ func (r *loader) settleEnd() error {
 			return err
 		}
 	}
-	r.segs, r.end = nil, r.resume.StartOffset
+	r.segs, r.end, r.gone = nil, r.resume.StartOffset, true
 	r.epochs.Load().Clear()
 	return nil
 }
@@ -398,6 +399,11 @@ func (r *loader) openProducers() error {
 	prod, err := r.newProducers()
 	if err != nil {
 		return err
+	}
+	if r.gone {
+		if err := prod.Reset(r.end); err != nil {
+			return err
+		}
 	}
 	v := view{segs: r.segs, start: r.start, end: r.end}
 	removed, err := prod.RemoveStraySnapshots(v.bases())

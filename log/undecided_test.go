@@ -68,3 +68,28 @@ func TestDuplicateWithAppendTime(t *testing.T) {
 		assert.Equal(t, started, got.AppendTimestamp)
 	})
 }
+
+// TestAllBelowStart opens a log in which a truncation has left nothing at its start or above: the producers
+// that the snapshots tell of are gone with the rest.
+func TestAllBelowStart(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		l := w.open()
+		w.append(produced(t, 1, 0, 0, true, 1))
+		h := codec.NewHeader(2)
+		h.BaseOffset, h.LeaderEpoch = 16, 0
+		_, err := l.AppendAssigned(batch(t, h, rec("a"), rec("b"), rec("c"), rec("d")), 0)
+		require.NoError(t, err)
+		_, err = l.Truncate(18)
+		require.NoError(t, err)
+		_, err = l.DeleteBefore(18)
+		require.NoError(t, err)
+		require.Len(t, l.Producers(), 1)
+		w.close()
+
+		st := w.open().State()
+		assert.Equal(t, []int64{18, 18}, []int64{st.StartOffset, st.EndOffset})
+		assert.Equal(t, []int64{18}, st.Snapshots)
+		assert.Len(t, w.files()["00000000000000000018.snapshot"], 10, "without producers")
+		assert.Empty(t, st.Producers)
+	})
+}
