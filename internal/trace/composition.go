@@ -52,18 +52,28 @@ func Compositions(names string) ([]Composition, error) {
 	return all, nil
 }
 
-// Replay replays t, in memory or in tmp, which is an empty directory of the operating system.
-func (c Composition) Replay(ctx context.Context, t *Trace, tmp string) (o Outcome, err error) {
-	s := Store{Parts: c.parts, Reserved: c.reserved}
+// Store is an empty one, in memory or in tmp, which is an empty directory of the operating system. The caller
+// closes it.
+func (c Composition) Store(tmp string) (s Store, closeStore func() error, err error) {
+	s = Store{Parts: c.parts, Reserved: c.reserved}
 	if !c.disk {
 		s.FS = aferofs.Mem()
-		return Replay(ctx, t, s), nil
+		return s, func() error { return nil }, nil
 	}
 	disk, err := fsio.OS(tmp)
 	if err != nil {
+		return s, nil, err
+	}
+	s.FS = disk
+	return s, disk.Close, nil
+}
+
+// Replay replays t in a Store.
+func (c Composition) Replay(ctx context.Context, t *Trace, tmp string) (o Outcome, err error) {
+	s, closeStore, err := c.Store(tmp)
+	if err != nil {
 		return o, err
 	}
-	defer func() { err = errors.Join(err, disk.Close()) }()
-	s.FS = disk
+	defer func() { err = errors.Join(err, closeStore()) }()
 	return Replay(ctx, t, s), nil
 }
