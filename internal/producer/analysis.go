@@ -4,14 +4,19 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 
 	"github.com/stratalog/strata/codec"
 	"github.com/stratalog/strata/index"
 	"github.com/stratalog/strata/segment"
 )
 
-// keptUpdates is how many producers of one append an Analysis keeps the memory for.
-const keptUpdates = 1024
+// keptUpdates is how many producers of one append an Analysis keeps the memory for, and fewUpdates how many it
+// looks through rather than hash them: nearly all appends have one.
+const (
+	keptUpdates = 1024
+	fewUpdates  = 8
+)
 
 // Analysis is what an append would do to a State. It changes nothing until Commit, and is valid until the
 // State changes, or the next Analyze, which uses its memory.
@@ -19,14 +24,15 @@ type Analysis struct {
 	state     *State
 	rules     Rules
 	updates   []update
+	first     [1]update     // where updates begins: of nearly all appends it is all
 	at        map[int64]int // of a producer in updates
+	hashed    bool          // at is used: updates are more than a few
 	started   []txn
 	completed []completed
 }
 
 // update is what an append would do to one producer.
 type update struct {
-	id       int64
 	current  *entry        // as the State has it; &unknown where it has not
 	verify   *verification // that was begun for it
 	verified bool          // by a batch of this append: the verification is over
@@ -41,10 +47,14 @@ type completed struct {
 
 // reset prepares a for the next append.
 func (a *Analysis) reset(s *State, r Rules) {
-	if a.at == nil || len(a.updates) > keptUpdates {
-		*a = Analysis{at: make(map[int64]int)}
+	if a.updates == nil || len(a.updates) > keptUpdates {
+		*a = Analysis{}
+		a.updates = a.first[:0]
 	}
-	clear(a.at)
+	if a.hashed {
+		clear(a.at)
+		a.hashed = false
+	}
 	a.state, a.rules = s, r
 	a.updates, a.started, a.completed = a.updates[:0], a.started[:0], a.completed[:0]
 }
@@ -70,7 +80,7 @@ func (a *Analysis) Add(b Batch) (dup segment.ProducerBatch, duplicate bool, err 
 	}
 	if !a.verified(u, h) {
 		return segment.ProducerBatch{}, false, fmt.Errorf(
-			"producer %d at offset %d: not part of a verified transaction: %w", u.id, h.BaseOffset, ErrInvalidTxnState,
+			"producer %d at offset %d: not part of a verified transaction: %w", u.next.id, h.BaseOffset, ErrInvalidTxnState,
 		)
 	}
 	if h.Attributes.Control() {
@@ -84,19 +94,56 @@ func (a *Analysis) Add(b Batch) (dup segment.ProducerBatch, duplicate bool, err 
 
 // update is the update of the producer. It is good until the next one is made.
 func (a *Analysis) update(id int64) *update {
-	i, ok := a.at[id]
-	if !ok {
-		i = len(a.updates)
-		a.at[id] = i
-		a.updates = append(a.updates, update{id: id, current: &unknown, verify: a.state.verifying[id]})
-		u := &a.updates[i]
-		if e := a.state.producers[id]; e != nil {
-			u.current = e
-		}
-		u.next = *u.current
-		u.next.n = 0
+	if i, ok := a.find(id); ok {
+		return &a.updates[i]
 	}
-	return &a.updates[i]
+	n := len(a.updates)
+	a.updates = slices.Grow(a.updates, 1)[:n+1]
+	u := &a.updates[n]
+	u.begin(id, a.state)
+	switch {
+	case a.hashed:
+		a.at[id] = n
+	case n == fewUpdates:
+		a.hash()
+	}
+	return u
+}
+
+// hash makes find look into at.
+func (a *Analysis) hash() {
+	if a.at == nil {
+		a.at = make(map[int64]int)
+	}
+	for i := range a.updates {
+		a.at[a.updates[i].next.id] = i
+	}
+	a.hashed = true
+}
+
+// find is the index of the producer's update.
+func (a *Analysis) find(id int64) (i int, ok bool) {
+	if a.hashed {
+		i, ok = a.at[id]
+		return i, ok
+	}
+	for i := range a.updates {
+		if a.updates[i].next.id == id {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// begin makes u the update of a producer by which nothing changes. Batches of another append stay in next, and
+// do not count.
+func (u *update) begin(id int64, s *State) {
+	u.current, u.verify, u.verified = &unknown, s.verifying[id], false
+	if e := s.producers.get(id); e != nil {
+		u.current = e
+	}
+	u.next.id, u.next.lastTimestamp, u.next.txnFirst = id, u.current.lastTimestamp, u.current.txnFirst
+	u.next.coordinatorEpoch, u.next.epoch, u.next.n = u.current.coordinatorEpoch, u.current.epoch, 0
 }
 
 // verified reports whether a batch may be appended as far as verification goes: it is not the first data of
@@ -129,11 +176,11 @@ func (a *Analysis) data(u *update, h *codec.Header) error {
 	open, transactional := u.next.txnFirst != codec.NoOffset, h.Attributes.Transactional()
 	if open && !transactional {
 		return fmt.Errorf("producer %d at offset %d: batch without transaction while one is open: %w",
-			u.id, h.BaseOffset, ErrInvalidTxnState)
+			u.next.id, h.BaseOffset, ErrInvalidTxnState)
 	}
 	if !open && transactional {
 		u.next.txnFirst = h.BaseOffset
-		a.started = append(a.started, txn{first: h.BaseOffset, last: codec.NoOffset, producer: u.id})
+		a.started = append(a.started, txn{first: h.BaseOffset, last: codec.NoOffset, producer: u.next.id})
 	}
 	return nil
 }
@@ -172,13 +219,13 @@ func (u *update) checkSequence(h *codec.Header) error {
 // gap is ErrOutOfOrderSequence.
 func (u *update) gap(h *codec.Header, format string, args ...any) error {
 	return fmt.Errorf("producer %d at offset %d: epoch %d, sequence %d: %s: %w",
-		u.id, h.BaseOffset, h.ProducerEpoch, h.BaseSequence, fmt.Sprintf(format, args...), ErrOutOfOrderSequence)
+		u.next.id, h.BaseOffset, h.ProducerEpoch, h.BaseSequence, fmt.Sprintf(format, args...), ErrOutOfOrderSequence)
 }
 
 // fenced is ErrFenced.
 func (u *update) fenced(h *codec.Header) error {
 	return fmt.Errorf("producer %d at offset %d: epoch %d after %d: %w",
-		u.id, h.BaseOffset, h.ProducerEpoch, u.next.epoch, ErrFenced)
+		u.next.id, h.BaseOffset, h.ProducerEpoch, u.next.epoch, ErrFenced)
 }
 
 // end adds a control batch. One that compaction has emptied says nothing: all of its transaction is gone.
@@ -195,7 +242,7 @@ func (a *Analysis) end(u *update, b *Batch) error {
 	// A marker without data before it leaves no trace in the transaction index.
 	if u.next.txnFirst != codec.NoOffset {
 		a.completed = append(a.completed, completed{
-			txn:     txn{first: u.next.txnFirst, last: h.BaseOffset, producer: u.id},
+			txn:     txn{first: u.next.txnFirst, last: h.BaseOffset, producer: u.next.id},
 			aborted: !m.Commit,
 		})
 	}
@@ -217,11 +264,11 @@ func (a *Analysis) checkMarker(u *update, h *codec.Header, m *Marker) error {
 	}
 	if a.rules.TxnVersion == TxnNone {
 		return fmt.Errorf("producer %d at offset %d: marker without transaction version: %w",
-			u.id, h.BaseOffset, fs.ErrInvalid)
+			u.next.id, h.BaseOffset, fs.ErrInvalid)
 	}
 	if m.CoordinatorEpoch < u.next.coordinatorEpoch {
 		return fmt.Errorf("producer %d at offset %d: marker of coordinator epoch %d after %d: %w",
-			u.id, h.BaseOffset, m.CoordinatorEpoch, u.next.coordinatorEpoch, ErrCoordinatorFenced)
+			u.next.id, h.BaseOffset, m.CoordinatorEpoch, u.next.coordinatorEpoch, ErrCoordinatorFenced)
 	}
 	return nil
 }
@@ -234,13 +281,12 @@ func (a *Analysis) Commit(dst []index.AbortedTxn) []index.AbortedTxn {
 	for i := range a.updates {
 		u := &a.updates[i]
 		if u.verified {
-			delete(s.verifying, u.id)
+			delete(s.verifying, u.next.id)
 		}
-		if e := s.producers[u.id]; e != nil {
-			e.merge(&u.next)
+		if u.current != &unknown {
+			u.current.merge(&u.next)
 		} else {
-			e := u.next
-			s.producers[u.id] = &e
+			s.producers.put(&u.next)
 		}
 	}
 	for _, x := range a.started {

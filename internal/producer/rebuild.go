@@ -8,9 +8,6 @@ import (
 	"github.com/stratalog/strata/codec"
 )
 
-// loadChunk is how many producers are allocated together.
-const loadChunk = 32
-
 // Replayer calls add for each batch of the segment with the given base offset whose last offset lies in
 // [from, end), in order. It returns add's error.
 type Replayer func(base, from, end int64, add func(b Batch) error) error
@@ -44,7 +41,7 @@ func (s *State) Rebuild(r Rebuild) error {
 		return s.begin(append(slices.Clone(points), r.End))
 	}
 	// Whoever had no producers up to here gets none by a truncation: the batches are not read for nothing.
-	none := len(s.producers) == 0 && len(s.decided) == 0 && s.end >= r.End
+	none := s.producers.n == 0 && len(s.decided) == 0 && s.end >= r.End
 	if err := s.Reload(r.Start, r.End, r.Now); err != nil {
 		return err
 	}
@@ -139,21 +136,16 @@ func (s *State) Reload(start, end, now int64) error {
 
 // load takes the producers of a snapshot that are not expired at the time now. s has none.
 func (s *State) load(entries []Entry, now int64) {
-	s.producers = make(map[int64]*entry, len(entries))
-	var chunk []entry
+	s.producers = newTable(len(entries))
 	for i := range entries {
-		if len(chunk) == 0 { // together, since each by itself takes twice the time; few, since the last one keeps them
-			chunk = make([]entry, min(loadChunk, len(entries)-i))
-		}
-		e, id := &chunk[0], entries[i].ProducerID
-		chunk = chunk[1:]
+		var e entry
 		e.restore(&entries[i])
 		if e.txnFirst != codec.NoOffset {
-			s.open = append(s.open, txn{first: e.txnFirst, last: codec.NoOffset, producer: id})
+			s.open = append(s.open, txn{first: e.txnFirst, last: codec.NoOffset, producer: e.id})
 		} else if s.expired(e.lastTimestamp, now) {
 			continue
 		}
-		s.producers[id] = e
+		s.producers.put(&e)
 	}
 	s.open.sort()
 }

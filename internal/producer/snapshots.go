@@ -61,9 +61,9 @@ func (s *State) TakeSnapshot(sync bool) (name string, err error) {
 
 // entries are the producers as a snapshot has them, by rising ID: Kafka's are in the order of a hash map.
 func (s *State) entries() []Entry {
-	entries := make([]Entry, 0, len(s.producers))
-	for id, e := range s.producers {
-		entries = append(entries, e.store(id))
+	entries := make([]Entry, 0, s.producers.n)
+	for e := range s.producers.all() {
+		entries = append(entries, e.store())
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.ProducerID, b.ProducerID) })
 	return entries

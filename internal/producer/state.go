@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -29,7 +30,7 @@ type State struct {
 	dir     string
 	options Options
 
-	producers map[int64]*entry
+	producers table
 	verifying map[int64]*verification
 	lastGuard Guard
 	open      txns // whose markers have not come
@@ -46,7 +47,7 @@ type State struct {
 func Open(fsys fsio.FS, dir string, o Options) (*State, error) {
 	s := &State{
 		fsys: fsys, dir: dir, options: o,
-		producers: make(map[int64]*entry), verifying: make(map[int64]*verification),
+		producers: newTable(0), verifying: make(map[int64]*verification),
 	}
 	return s, s.listSnapshots()
 }
@@ -80,24 +81,25 @@ func (s *State) End() int64 { return s.end }
 func (s *State) SetEnd(offset int64) { s.end = offset }
 
 // Len is the number of producers.
-func (s *State) Len() int { return len(s.producers) }
+func (s *State) Len() int { return s.producers.n }
 
 // Producers are all producers, by rising ID.
 func (s *State) Producers() []segment.Producer {
-	all := make([]segment.Producer, 0, len(s.producers))
-	for _, id := range slices.Sorted(maps.Keys(s.producers)) {
-		all = append(all, s.producers[id].export(id))
+	all := make([]segment.Producer, 0, s.producers.n)
+	for e := range s.producers.all() {
+		all = append(all, e.export())
 	}
+	slices.SortFunc(all, func(a, b segment.Producer) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
 
 // Producer is one of them. ok is false where it is not known.
 func (s *State) Producer(id int64) (p segment.Producer, ok bool) {
-	e := s.producers[id]
+	e := s.producers.get(id)
 	if e == nil {
 		return segment.Producer{}, false
 	}
-	return e.export(id), true
+	return e.export(), true
 }
 
 // FirstUnstable is the first offset of the oldest transaction that is open, or whose marker is not below the
@@ -119,7 +121,7 @@ func (s *State) LateTxn(now int64) bool {
 	if len(s.open) == 0 {
 		return false
 	}
-	e := s.producers[s.open[0].producer]
+	e := s.producers.get(s.open[0].producer)
 	limit := (s.options.TxnTimeout + lateAfter).Milliseconds()
 	return e != nil && e.lastTimestamp > 0 && now-e.lastTimestamp > limit
 }
@@ -159,12 +161,12 @@ func (s *State) SetExpireAfter(d time.Duration) { s.options.ExpireAfter = d }
 // Expire forgets the producers without open transaction whose last batch is ExpireAfter or more before now,
 // and the verifications begun as long ago. It returns the number of producers.
 func (s *State) Expire(now int64) int {
-	before := len(s.producers)
-	maps.DeleteFunc(s.producers, func(_ int64, e *entry) bool {
-		return e.txnFirst == codec.NoOffset && s.expired(e.lastTimestamp, now)
+	before := s.producers.n
+	s.producers.keep(func(e *entry) bool {
+		return e.txnFirst != codec.NoOffset || !s.expired(e.lastTimestamp, now)
 	})
 	maps.DeleteFunc(s.verifying, func(_ int64, v *verification) bool { return s.expired(v.begun, now) })
-	return before - len(s.producers)
+	return before - s.producers.n
 }
 
 // expired reports whether ExpireAfter is over since then.
@@ -181,6 +183,6 @@ func (s *State) Reset(offset int64) error {
 
 // forget drops all producers and their transactions. Verifications stay: their coordinators will answer.
 func (s *State) forget() {
-	clear(s.producers)
+	s.producers = newTable(0)
 	s.open, s.decided = nil, nil
 }

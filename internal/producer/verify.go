@@ -20,7 +20,7 @@ type verification struct {
 //   - epochRises says that the producer's epoch rises with each transaction (TxnV2).
 //   - An epoch below the producer's is ErrFenced.
 func (s *State) Verify(id int64, epoch int16, sequence int32, epochRises bool, now int64) (Guard, error) {
-	if e := s.producers[id]; e != nil {
+	if e := s.producers.get(id); e != nil {
 		if e.inTxn(epoch) {
 			return 0, nil
 		}
