@@ -221,7 +221,8 @@ func TestG14Duplicates(t *testing.T) {
 	})
 }
 
-// G16 testDuplicateAppendToFollower: a follower takes what the leader has.
+// G16 testDuplicateAppendToFollower, testMultipleProducersWithDuplicatesInSingleAppend: a follower takes what the leader
+// has.
 func TestG16FollowerTakesDuplicates(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		w.open()
@@ -232,6 +233,18 @@ func TestG16FollowerTakesDuplicates(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.EqualValues(t, 4, w.l.EndOffset())
+
+		require.NoError(t, w.l.Reset(0, 0))
+		var all []byte
+		for i, b := range [][]byte{
+			produced(t, 1, 0, 0, false, 1), produced(t, 2, 0, 0, false, 1), produced(t, 1, 0, 1, false, 1),
+			produced(t, 2, 0, 1, false, 1), produced(t, 1, 0, 1, false, 1), // the last one is there already
+		} {
+			all = append(all, replicated(t, b, int64(i))...)
+		}
+		_, err := w.l.AppendAssigned(all, 0)
+		require.NoError(t, err)
+		require.EqualValues(t, 5, w.l.EndOffset())
 	})
 }
 
@@ -476,5 +489,44 @@ func TestG20FollowerBuildsTheTimeIndex(t *testing.T) {
 		file := w.files()[name20(w.bases()[0])+".timeindex"]
 		last := file[12*(messages-2):]
 		require.EqualValues(t, started+messages-1, binary.BigEndian.Uint64([]byte(last)))
+	})
+}
+
+// G18 testLeaderEpochCacheClearedAfterDowngradeInAppendedMessages, …AfterDynamicMessageFormatDowngrade,
+// …CreatedAfterMessageFormatUpgrade: formats without epochs keep none.
+func TestG18FormatsWithoutEpochs(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		configure := func(f log.Format) {
+			c := w.o.Config
+			c.Format = f
+			w.o.Config = c
+			require.NoError(t, w.l.Configure(c))
+		}
+		lead := func(epoch int32) {
+			_, err := w.l.AppendWith(set(t, rec("v")), log.AppendOptions{LeaderEpoch: epoch})
+			require.NoError(t, err)
+		}
+		w.open()
+		lead(5)
+		require.Equal(t, []log.Epoch{{Epoch: 5, StartOffset: 0}}, w.l.Epochs())
+		h := codec.NewHeader(1)
+		h.BaseOffset = 1
+		_, err := w.l.AppendAssigned(batch(t, h, codec.Record{Offset: 1, Timestamp: started}), 5)
+		require.NoError(t, err)
+		require.Empty(t, w.l.Epochs(), "a follower got a batch without epoch")
+
+		lead(6)
+		require.Equal(t, []log.Epoch{{Epoch: 6, StartOffset: 2}}, w.l.Epochs())
+		configure(log.FormatV1)
+		lead(7)
+		require.Empty(t, w.l.Epochs(), "the format has none any more")
+		require.NoError(t, w.l.AssignEpoch(8, 4))
+		require.Empty(t, w.l.Epochs())
+		w.close()
+		w.open()
+		require.Empty(t, w.l.Epochs())
+		configure(log.FormatV2)
+		lead(9)
+		require.Equal(t, []log.Epoch{{Epoch: 9, StartOffset: 4}}, w.l.Epochs(), "it has them again")
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/internal/producer"
 	"github.com/stratalog/strata/log"
 )
 
@@ -73,6 +74,44 @@ func TestG85ProducersExpireNowAndThen(t *testing.T) {
 		require.Empty(t, l.Producers())
 		require.NoError(t, l.Delete(t.Context()))
 		w.clock.Advance(period)
+	})
+}
+
+// G89 testTakeSnapshotOnRollAndDeleteSnapshotOnRecoveryPointCheckpoint: each roll takes a snapshot, and none goes because
+// the recovery point moves.
+func TestG89SnapshotsOfRolls(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		for i := range int32(3) {
+			w.append(produced(t, 1, 0, i, false, 1))
+			base, err := w.l.Roll()
+			require.NoError(t, err)
+			require.EqualValues(t, i+1, base)
+		}
+		require.Equal(t, []int64{1, 2, 3}, w.l.State().Snapshots)
+		for _, offset := range []int64{2, 3} {
+			require.NoError(t, w.l.Sync(offset))
+			require.Equal(t, []int64{1, 2, 3}, w.l.State().Snapshots)
+		}
+	})
+}
+
+// G90 testProducerSnapshotAfterSegmentRollOnAppend: the batch that makes the log roll is not in the snapshot.
+func TestG90SnapshotOfARollByAppend(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		b := produced(t, 1, 0, 0, false, 1)
+		w.o.Config.SegmentBytes = int64(len(b))
+		w.open()
+		w.append(b)
+		w.append(produced(t, 1, 0, 1, false, 1))
+		require.Equal(t, []int64{0, 1}, w.bases())
+		require.Equal(t, []int64{1}, w.l.State().Snapshots)
+		entries, err := producer.ReadSnapshot(w.fs, path.Join(w.dir, name20(1)+producer.SnapshotExt))
+		require.NoError(t, err)
+		require.Len(t, entries, 1)
+		require.EqualValues(t, 0, entries[0].LastSequence)
+		require.EqualValues(t, 0, entries[0].LastOffset)
+		require.EqualValues(t, 0, entries[0].OffsetDelta)
 	})
 }
 

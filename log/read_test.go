@@ -176,6 +176,25 @@ func TestG100OffsetForTime(t *testing.T) {
 	})
 }
 
+// G101 testFetchOffsetByTimestampForMaxTimestampAfterTruncate: what was cut is not the newest.
+func TestG101MaxTimestampBehindATruncation(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		for i := range int64(20) {
+			w.append(stamped(t, i))
+		}
+		f, ok, err := w.l.OffsetForTime(log.MaxTimestamp)
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, segment.Found{Offset: 19, Timestamp: 19, LeaderEpoch: 0}, f)
+		_, err = w.l.Truncate(0)
+		require.NoError(t, err)
+		_, ok, err = w.l.OffsetForTime(log.MaxTimestamp)
+		require.NoError(t, err)
+		require.False(t, ok)
+	})
+}
+
 // J7, J9: where a leader's epoch ended.
 func TestEpochAnswers(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
@@ -225,6 +244,28 @@ func TestG83TopicID(t *testing.T) {
 		require.EqualValues(t, 103, log.Code(err))
 		w.o.TopicID = [16]byte{}
 		w.open()
+	})
+}
+
+// G82 testWriteLeaderEpochCheckpointAfterDirectoryRename, testTopicIdTransfersAfterDirectoryRename,
+// testTopicIdFlushesBeforeDirectoryRename; G83 testLogFlushesPartitionMetadataOnClose: what is written where.
+func TestG82FilesOfAMovedLog(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.TopicID = [16]byte{15: 1}
+		w.open()
+		require.NoError(t, w.l.AssignEpoch(5, 0))
+		require.NoError(t, w.l.Move("t-1"))
+		require.Contains(t, string(read(t, w.fs, "t-1/partition.metadata")), "AAAAAAAAAAAAAAAAAAAAAQ", "pending, and written before")
+		require.NoError(t, w.l.AssignEpoch(10, 0))
+		require.Equal(t, "0\n1\n10 0\n", string(read(t, w.fs, "t-1/leader-epoch-checkpoint")))
+		_, err := w.fs.Stat("t-0")
+		require.ErrorIs(t, err, fs.ErrNotExist, "nothing is made in the old directory")
+		w.close()
+
+		w.dir = "t-2"
+		w.open()
+		w.close()
+		require.True(t, w.exists("partition.metadata"), "written by Close")
 	})
 }
 

@@ -84,7 +84,7 @@ func TestG57RetainByAge(t *testing.T) {
 	})
 }
 
-// G61 testLogDeletionAfterDeleteRecords, G52, G67: the start moves, and whole segments below it go.
+// G61 testLogDeletionAfterDeleteRecords, G52 testCannotIncrementLogStartOffsetPastHighWatermark: the start moves, and whole segments below it go.
 func TestG61DeleteBefore(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		w.fifteen(started)
@@ -320,4 +320,111 @@ func TestG69ReapAtOnce(t *testing.T) {
 			return !strings.Contains(name, ".deleted") && !strings.HasPrefix(name, name20(0))
 		}))
 	})
+}
+
+// G58 shouldDeleteStartOffsetBreachedSegmentsWhenPolicyDoesNotIncludeDelete.
+func TestG58StartOfACompactedLog(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.RetainBytes = log.Zero
+		w.fifteen(started)
+		c := w.o.Config
+		c.Cleanup = log.Compact
+		require.NoError(t, w.l.Configure(c))
+		_, err := w.l.DeleteBefore(5)
+		require.NoError(t, err)
+		require.Equal(t, 1, w.retain())
+		require.Equal(t, []int64{5, 10}, w.bases())
+	})
+}
+
+// G60 testThatGarbageCollectingSegmentsDoesntChangeOffset.
+func TestG60RetainKeepsTheEnd(t *testing.T) {
+	for _, messages := range []int64{0, 1, 25} {
+		onEach(t, func(t *testing.T, w *world) {
+			w.o.Config.RetainAge = log.Zero
+			w.o.Config.SegmentBytes = 5 * int64(len(stamped(t, started)))
+			w.open()
+			for range messages {
+				w.append(stamped(t, started))
+			}
+			w.clock.Advance(time.Second)
+			w.retain()
+			require.Equal(t, messages, w.l.EndOffset())
+			require.Equal(t, []int64{messages}, w.bases())
+			require.Zero(t, w.retain(), "the second time")
+			require.Equal(t, messages, w.append(set(t, rec("goes on"))).BaseOffset)
+		})
+	}
+}
+
+// G66 testRetentionDeletesProducerStateSnapshots, testLogStartOffsetMovementDeletesSnapshots: a snapshot goes with its
+// segment.
+func TestG66SnapshotsGoWithTheirSegments(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		age   time.Duration // retention; 0: the start moves
+		empty bool          // the active segment is empty
+	}{{"retention", log.Zero, false}, {"retention of an empty active segment", log.Zero, true}, {"start", 0, false}} {
+		t.Run(row.name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, w *world) {
+				w.o.Config.RetainAge = row.age
+				w.open()
+				for i := range int32(3) {
+					if i > 0 {
+						_, err := w.l.Roll()
+						require.NoError(t, err)
+					}
+					w.append(produced(t, 1, 0, i, false, 1))
+				}
+				if row.empty {
+					_, err := w.l.Roll()
+					require.NoError(t, err)
+				}
+				require.Subset(t, w.l.State().Snapshots, []int64{1, 2})
+				want := int64(3)
+				if row.age == 0 {
+					want = 2
+					_, err := w.l.DeleteBefore(2)
+					require.NoError(t, err)
+				}
+				w.clock.Advance(time.Second)
+				w.retain()
+				require.Equal(t, want, w.l.StartOffset())
+				require.Equal(t, []int64{want}, w.l.State().Snapshots)
+				require.Len(t, w.l.Producers(), 1, "it stays")
+			})
+		})
+	}
+}
+
+// G67 shouldTruncateLeaderEpochsWhenDeletingSegments, shouldUpdateOffsetForLeaderEpochsWhenDeletingSegments.
+func TestG67EpochsBehindRetention(t *testing.T) {
+	for _, row := range []struct {
+		second int64 // where epoch 1 begins
+		want   []log.Epoch
+	}{
+		{5, []log.Epoch{{Epoch: 1, StartOffset: 5}, {Epoch: 2, StartOffset: 10}}},
+		{7, []log.Epoch{{Epoch: 0, StartOffset: 5}, {Epoch: 1, StartOffset: 7}, {Epoch: 2, StartOffset: 10}}},
+	} {
+		onEach(t, func(t *testing.T, w *world) {
+			size := int64(len(stamped(t, started)))
+			w.o.Config.RetainBytes = 10 * size
+			w.o.Config.SegmentBytes = 5 * size
+			w.open()
+			for i := range int64(15) {
+				epoch := int32(0)
+				if i >= row.second {
+					epoch = 1
+				}
+				if i >= 10 {
+					epoch = 2
+				}
+				_, err := w.l.AppendWith(stamped(t, started), log.AppendOptions{LeaderEpoch: epoch})
+				require.NoError(t, err)
+			}
+			require.Len(t, w.l.Epochs(), 3)
+			require.Equal(t, 1, w.retain())
+			require.Equal(t, row.want, w.l.Epochs())
+		})
+	}
 }

@@ -198,3 +198,22 @@ func TestG37HighWatermarkBehindARoll(t *testing.T) {
 		}
 	})
 }
+
+// G28, too: an empty active segment whose index has no room for an entry gets another one with the next append.
+func TestG28RollEmptyWithoutIndex(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		w.fill("a")
+		w.close()
+		w.o.Config.IndexBytes = 12 // an entry of time, which a close needs
+		w.open()
+		_, err := w.l.Roll()
+		require.NoError(t, err)
+		require.Len(t, w.files()[name20(1)+".index"], 8)
+		require.NoError(t, w.l.Configure(log.Config{IndexBytes: 4096}))
+		w.fill("b")
+		require.Equal(t, []int64{0, 1}, w.bases())
+		require.Len(t, w.files()[name20(1)+".index"], 4096)
+		require.Len(t, w.values(0, log.ReadToEnd), 2)
+	})
+}

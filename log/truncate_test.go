@@ -127,6 +127,18 @@ func TestG77TruncateProducers(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, w.l.State().Snapshots)
 		require.Empty(t, w.l.Producers())
+
+		// …WithNoSnapshots, and testProducerIdMapTruncateFullyAndStartAt
+		w.append(produced(t, 1, 0, 0, false, 1))
+		w.append(produced(t, 1, 0, 1, false, 1))
+		w.dropSnapshots()
+		_, err = w.l.Truncate(1)
+		require.NoError(t, err)
+		require.EqualValues(t, 0, w.l.Producers()[0].LastSequence())
+		require.NoError(t, w.l.TakeSnapshot())
+		require.NoError(t, w.l.Reset(29, 29))
+		require.Empty(t, w.l.State().Snapshots)
+		require.EqualValues(t, 29, w.l.State().ProducersEnd)
 	})
 }
 
