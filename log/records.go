@@ -38,7 +38,7 @@ func (l *Log) RecordsWith(ctx context.Context, from int64, o ReadOptions) iter.S
 				yield(codec.Record{}, err)
 				return
 			}
-			next, more := s.NextOffset(), s.Len() > 0
+			next, more := l.nextOf(s), s.Len() > 0
 			if more {
 				more = l.yieldSlice(s, yield)
 			}
@@ -55,6 +55,14 @@ func (l *Log) RecordsWith(ctx context.Context, from int64, o ReadOptions) iter.S
 			from = next
 		}
 	}
+}
+
+// nextOf is the offset to go on from behind s. A damaged batch may tell one that is behind the segment.
+func (l *Log) nextOf(s *segment.Slice) int64 {
+	if base, _, ok := s.Place(); ok {
+		return min(s.NextOffset(), max(s.Offset(), l.behindSegment(base)))
+	}
+	return s.NextOffset()
 }
 
 // behindSegment is where the segment that offset lies in is followed by another, or the end.
