@@ -17,8 +17,9 @@ type listing struct {
 	segments []int64  // the base offsets of .log files, rising
 	swaps    []int64  // of .log.swap files that are complete, rising
 	swapped  []string // the files of those, and what else ends in .swap and stays
-	undone   []int64  // the base offsets of compactions that were not complete
-	leftover []string // files to be removed: .deleted, .cleaned, .swap without worth, .tmp
+	undone   []int64  // the base offsets of compactions and splits that were not complete
+	void     []string // .swap files without worth: to be removed before the .cleaned ones that tell so
+	leftover []string // other files to be removed: .deleted, .cleaned, .tmp
 	numbered []string // other files that are named by an offset
 }
 
@@ -61,14 +62,14 @@ func list(entries []fs.DirEntry) listing {
 	return x
 }
 
-// sortSwaps tells complete compactions from others. Their segments get .swap from the last to the first, so
+// sortSwaps tells complete compactions and splits from others. Their segments get .swap from the last to the first, so
 // that, where one is still .cleaned, those that begin at it or above belong to the same, which is not
 // complete.
 func (x *listing) sortSwaps(names []string, minCleaned int64) {
 	for _, name := range names {
 		base, ext, _, _ := segment.ParseFileName(name)
 		if base >= minCleaned {
-			x.leftover = append(x.leftover, name)
+			x.void = append(x.void, name)
 			x.undone = append(x.undone, base)
 			continue
 		}
@@ -82,12 +83,11 @@ func (x *listing) sortSwaps(names []string, minCleaned int64) {
 	x.undone = slices.Compact(x.undone)
 }
 
-// replaced are the files that the complete compactions take the place of: those named by an offset in
-// [first, next).
-func (x *listing) replaced(first, next int64) []string {
+// replaced are the files that make way for the complete compactions and splits.
+func (x *listing) replaced(by swap) []string {
 	var names []string
 	for _, name := range x.numbered {
-		if base, _, _, _ := segment.ParseFileName(name); first <= base && base < next {
+		if base, _, _, _ := segment.ParseFileName(name); by.replaces(base) {
 			names = append(names, name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -26,13 +27,15 @@ type loader struct {
 	resume Resume
 	was    ownState
 	list   listing
+	ours   bool // this package has written last, as far as strata.checkpoint tells
 	report Recovery
 
 	segs    []*segment.Segment // by rising base offset
 	dropped []int64            // base offsets of segments whose snapshots are to go, too
 	temp    *producer.State    // the producers as recovery needs them, up to the segment that it is at
 	end     int64
-	gone    bool  // all that was left lay below the start
+	gone    bool // all that was left lay below the start
+	counted partCount
 	edge    int64 // ReadOnly: the size up to which the last segment is good
 	start   int64
 }
@@ -98,13 +101,22 @@ func (r *loader) readDir() error {
 		return err
 	}
 	r.list = list(entries)
-	return nil
+	return r.findWriter()
 }
 
-// tidy removes what a crash left, and finishes the compactions that were complete.
+// tidy removes what a crash left, and finishes the compactions and splits that were complete. The .swap files
+// without worth go first, durably: without a .cleaned one they would seem complete.
 func (r *loader) tidy() error {
 	if r.o.ReadOnly {
 		return nil
+	}
+	if err := r.removeAll(r.list.void); err != nil {
+		return err
+	}
+	if len(r.list.void) > 0 {
+		if err := r.fsys.SyncDir(r.Dir()); err != nil {
+			return err
+		}
 	}
 	if err := r.removeAll(r.list.leftover); err != nil {
 		return err
@@ -128,65 +140,116 @@ func (r *loader) removeAll(names []string) error {
 	return nil
 }
 
-// finishSwaps puts the segments of complete compactions in the place of the older ones. Those go first, and
-// durably: a crash must not leave both under their final names.
+// finishSwaps puts the segments of complete compactions and splits in the place of the older ones. Those go
+// first, and durably: a crash must not leave both under their final names.
 func (r *loader) finishSwaps() error {
 	if len(r.list.swapped) == 0 {
 		return nil
 	}
-	first, next, err := r.swapRange()
+	swap, err := r.swap()
 	if err != nil {
 		return err
 	}
-	if err := r.removeAll(r.list.replaced(first, next)); err != nil {
+	if err := r.removeAll(r.list.replaced(swap)); err != nil {
 		return err
 	}
 	if err := r.fsys.SyncDir(r.Dir()); err != nil {
 		return err
 	}
-	// The log comes first, as in each change of names: a .log.swap that is still there says that the range
-	// is to be emptied.
-	names := slices.Clone(r.list.swapped)
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(b2i(!strings.Contains(a, segment.LogExt)), b2i(!strings.Contains(b, segment.LogExt))), cmp.Compare(a, b))
-	})
-	for _, name := range names {
-		if err := r.fsys.Rename(r.path(name), r.path(strings.TrimSuffix(name, string(segment.Swap)))); err != nil {
-			return err
-		}
+	if err := r.unswap(r.list.swapped); err != nil {
+		return err
 	}
-	r.syncer.names.Store(true)
 	r.report.Finished = r.list.swaps
 	return r.readDir()
 }
 
-func b2i(b bool) int {
-	if b {
-		return 1
+// unswap gives files that are named .swap their final names. As long as a .log.swap is there, what is named by
+// an offset in the range of all that are there is of the old ones, and goes. So the logs come first, the lowest
+// before the others, each durably.
+func (r *loader) unswap(names []string) error {
+	unswap := func(name string) error {
+		return r.fsys.Rename(r.path(name), r.path(strings.TrimSuffix(name, string(segment.Swap))))
 	}
-	return 0
+	var others []string
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if _, ext, _, _ := segment.ParseFileName(name); ext != segment.LogExt {
+			others = append(others, name)
+			continue
+		}
+		if err := errors.Join(unswap(name), r.fsys.SyncDir(r.Dir())); err != nil {
+			return err
+		}
+	}
+	for _, name := range others {
+		if err := unswap(name); err != nil {
+			return err
+		}
+	}
+	return r.fsys.SyncDir(r.Dir())
 }
 
-// swapRange is the range of offsets that complete compactions cover.
-func (r *loader) swapRange() (first, next int64, err error) {
-	if len(r.list.swaps) == 0 {
-		return 0, 0, nil
-	}
-	first = r.list.swaps[0]
-	for _, base := range r.list.swaps {
-		o := r.segmentOptions(true)
-		o.State, o.ReadOnly = segment.Swap, true
-		s, err := segment.Open(r.fsys, r.parts, r.Dir(), base, o)
+// swap is what complete compactions and splits put in the place of what is there.
+type swap struct {
+	first, next int64         // the range of their offsets
+	size        int64         // of their logs
+	begins      segment.Batch // their first batch
+	split       int64         // the base offset of what was split, where it is below first and there; or codec.NoOffset
+}
+
+// replaces reports whether the files that are named by base make way for it.
+func (x swap) replaces(base int64) bool { return x.first <= base && base < x.next || base == x.split }
+
+// swap looks at the .swap files.
+func (r *loader) swap() (x swap, err error) {
+	x.split = codec.NoOffset
+	for i, base := range r.list.swaps {
+		begins, next, size, err := r.look(base, segment.Swap)
 		if err != nil {
-			return 0, 0, err
+			return x, err
 		}
-		n, err := s.NextOffset()
-		if err = errors.Join(err, s.Close()); err != nil {
-			return 0, 0, fmt.Errorf("segment %d%s: %w", base, segment.Swap, err)
+		if i == 0 {
+			x.first, x.begins = base, begins
 		}
-		next = max(next, n)
+		x.next, x.size = max(x.next, next), x.size+size
 	}
-	return first, next, nil
+	// What was split may have a base offset below that of its first batch, which is where its first part
+	// begins.
+	below, _ := slices.BinarySearch(r.list.segments, x.first)
+	if len(r.list.swaps) == 0 || below == 0 {
+		return x, nil
+	}
+	base := r.list.segments[below-1]
+	begins, _, size, err := r.look(base, segment.Live)
+	switch {
+	case isDamage(err):
+		return x, nil
+	case err != nil:
+		return x, err
+	case size == x.size && begins == x.begins:
+		x.split = base
+	}
+	return x, nil
+}
+
+// look is the first batch of a segment, the offset behind its last one, and its size.
+func (r *loader) look(base int64, state segment.State) (begins segment.Batch, next, size int64, err error) {
+	o := r.segmentOptions(true)
+	o.State, o.ReadOnly = state, true
+	s, err := segment.Open(r.fsys, r.parts, r.Dir(), base, o)
+	if err != nil {
+		return segment.Batch{}, 0, 0, err
+	}
+	next, err = s.NextOffset()
+	if err == nil {
+		for begins, err = range s.Batches(0) {
+			break
+		}
+	}
+	size = s.Size()
+	if err = errors.Join(err, s.Close()); err != nil {
+		err = fmt.Errorf("segment %d%s: %w", base, state, err)
+	}
+	return begins, next, size, err
 }
 
 // openSegments opens the segments, the last one first: it tells whether the stop was clean, and that tells
@@ -201,15 +264,16 @@ func (r *loader) openSegments() error {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		last := i == len(places)-1
+		last, next := i == len(places)-1, int64(math.MaxInt64)
+		if !last {
+			next = places[i+1].base
+		}
 		// The last one, too, as it is where it may have to be dropped: as in Kafka its indexes reserve space
 		// when it is known that it is to be appended to.
 		dubious := !r.resume.Clean || places[i].base < r.resume.StartOffset
-		o := r.segmentOptions(!last || dubious || r.o.ReadOnly)
-		o.State, o.Check = places[i].state, !r.resume.Clean || last && r.o.Resume == nil
-		s, err := segment.Open(r.fsys, r.parts, r.Dir(), places[i].base, o)
+		s, err := r.openSegment(places[i], next, !last || dubious || r.o.ReadOnly)
 		if err != nil {
-			return fmt.Errorf("segment %d: %w", places[i].base, err)
+			return err
 		}
 		r.segs = append(r.segs, s)
 		if last {
@@ -222,6 +286,18 @@ func (r *loader) openSegments() error {
 	return nil
 }
 
+// openSegment opens the segment at a place, which the one at next follows.
+func (r *loader) openSegment(at place, next int64, sealed bool) (*segment.Segment, error) {
+	o := r.segmentOptions(sealed)
+	o.State, o.Check = at.state, !r.resume.Clean || next == math.MaxInt64 && r.o.Resume == nil
+	o.Overflow = r.overflow(next)
+	s, err := segment.Open(r.fsys, r.parts, r.Dir(), at.base, o)
+	if err != nil {
+		return nil, fmt.Errorf("segment %d: %w", at.base, err)
+	}
+	return s, nil
+}
+
 // place is where a segment lies.
 type place struct {
 	base  int64
@@ -232,10 +308,10 @@ type place struct {
 // they are, and passes over what they take the place of.
 func (r *loader) places() ([]place, error) {
 	var all []place
-	first, next := int64(0), int64(0)
+	x := swap{split: codec.NoOffset}
 	if r.o.ReadOnly && len(r.list.swaps) > 0 {
 		var err error
-		if first, next, err = r.swapRange(); err != nil {
+		if x, err = r.swap(); err != nil {
 			return nil, err
 		}
 		for _, base := range r.list.swaps {
@@ -243,7 +319,7 @@ func (r *loader) places() ([]place, error) {
 		}
 	}
 	for _, base := range r.list.segments {
-		if base < first || base >= next {
+		if !x.replaces(base) {
 			all = append(all, place{base, segment.Live})
 		}
 	}
@@ -366,7 +442,12 @@ func (r *loader) activate() error {
 			return err
 		}
 		r.segs = r.segs[:len(r.segs)-1]
-		s, err := segment.Open(r.fsys, r.parts, r.Dir(), last.BaseOffset(), r.segmentOptions(false))
+		o := r.segmentOptions(false)
+		o.Overflow = r.overflow(math.MaxInt64)
+		if last.BaseOffset() == r.counted.base {
+			o.SinceEntry = r.counted.sinceEntry
+		}
+		s, err := segment.Open(r.fsys, r.parts, r.Dir(), last.BaseOffset(), o)
 		if err != nil {
 			return fmt.Errorf("segment %d: %w", last.BaseOffset(), err)
 		}
@@ -489,7 +570,7 @@ func (r *loader) publishOwn() error {
 func (r *loader) tell() {
 	x := &r.report
 	x.Clean, x.From, x.EndOffset, x.Elapsed = r.resume.Clean, r.resume.RecoveryPoint, r.end, r.now().Sub(r.began)
-	some := len(x.Repaired) + len(x.Segments) + len(x.Dropped) + len(x.Finished) + len(x.Undone) + len(x.Removed)
+	some := len(x.Repaired) + len(x.Split) + len(x.Segments) + len(x.Dropped) + len(x.Finished) + len(x.Undone) + len(x.Removed)
 	if some == 0 && !x.Epochs {
 		return
 	}

@@ -20,7 +20,7 @@ import (
 //     of its parent, which is made where it is missing, and dir its last element; Close closes that FS.
 //   - A directory that is open already, here or in another process, is fsio.ErrLocked. No file in it shows
 //     the lock.
-//   - What a crash left is put in order: compactions are finished or undone, indexes repaired, the tail
+//   - What a crash left is put in order: compactions and splits are finished or undone, indexes repaired, the tail
 //     that was never synced is verified and cut at the first bad batch, and o.Events.Recovered says what
 //     was done.
 //   - A segment whose offset index is missing or damaged is repaired while loading, and later ones stay,
@@ -28,6 +28,8 @@ import (
 //     ones go.
 //   - A damaged producer snapshot is removed, and a damaged file of leader epochs replaced: both are made of the
 //     batches anew.
+//   - A segment that is recovered or repaired and whose offsets are too far from its base, as Kafka up to 1.0
+//     wrote them (KAFKA-6264), is split into several, as in Kafka. A crash leaves the old one or the new ones.
 //   - Damage below the recovery point does not keep a log from opening. It is reported to o.Events.Damaged,
 //     and nothing is cut.
 //   - A read that fails for a reason other than the bytes refuses to open: nothing is cut because a disk

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stratalog/strata/codec"
 	"github.com/stratalog/strata/index"
+	"github.com/stratalog/strata/internal/epoch"
 	"github.com/stratalog/strata/internal/producer"
 	"github.com/stratalog/strata/scheduler"
 	"github.com/stratalog/strata/segment"
@@ -25,16 +26,24 @@ func (r *loader) repair() error {
 	if r.o.ReadOnly {
 		return nil
 	}
-	first := r.firstUnsynced()
-	for i, s := range r.segs {
+	for i := 0; i < len(r.segs); i++ {
+		s := r.segs[i]
 		err, failed := r.indexErr(s)
 		if failed != nil {
 			return failed
 		}
-		if err == nil || i >= first && !errors.Is(err, fs.ErrNotExist) {
+		if err == nil || i >= r.firstUnsynced() && !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		rec, err := r.recoverSegment(i, r.keep)
+		if errors.Is(err, segment.ErrOverflow) {
+			n, err := r.splitInRepair(i)
+			if err != nil {
+				return err
+			}
+			i += n - 1 // their indexes are new
+			continue
+		}
 		if err == nil {
 			err = s.Sync()
 		}
@@ -86,17 +95,11 @@ func (r *loader) recover() error {
 		return err
 	}
 	for i := first; i < len(r.segs); i++ {
-		rec := ahead[i-first]
-		if rec == nil {
-			got, err := r.recoverSegment(i, r.keepAndDrop(i))
-			if err != nil {
-				return err
-			}
-			rec = &got
-		} else if err := r.passOver(i, rec.NextOffset); err != nil {
+		rec, err := r.recoverInTurn(i, ahead)
+		if err != nil {
 			return err
 		}
-		r.report.Segments = append(r.report.Segments, *rec)
+		r.report.Segments = append(r.report.Segments, rec)
 		if err := r.dropSnapshots(); err != nil {
 			return err
 		}
@@ -111,23 +114,44 @@ func (r *loader) recover() error {
 	return r.leaveDamagedTail()
 }
 
-// verifyAhead recovers segments side by side, where Options.RecoverWorkers says so, as far as they are whole
-// and without producers: others have to wait for those before them. Their places in the result are nil.
-func (r *loader) verifyAhead(first int) ([]*segment.Recovery, error) {
-	n := len(r.segs) - first
-	done := make([]*segment.Recovery, n)
+// recoverInTurn recovers the i-th segment, or the first of those that it is split into, after all before it.
+func (r *loader) recoverInTurn(i int, ahead map[int64]*verified) (segment.Recovery, error) {
+	if v := ahead[r.segs[i].BaseOffset()]; v != nil {
+		return v.Recovery, r.passOver(i, v)
+	}
+	rec, err := r.recoverSegment(i, r.keepAndDrop(i))
+	if !errors.Is(err, segment.ErrOverflow) {
+		return rec, err
+	}
+	n, err := r.split(i)
+	if err == nil {
+		err = r.count(r.segs[i+n-1])
+	}
+	if err != nil {
+		return rec, err
+	}
+	return r.recoverSegment(i, r.keepAndDrop(i))
+}
+
+// verified is a segment that was recovered ahead of its turn.
+type verified struct {
+	segment.Recovery
+	epochs []epoch.Entry // the leader epochs that begin in it
+}
+
+// verifyAhead recovers segments side by side, where Options.RecoverWorkers says so, as far as they are whole,
+// without producers, and not to be split: others have to wait for those before them. The result is by base
+// offset.
+func (r *loader) verifyAhead(first int) (map[int64]*verified, error) {
+	ahead := map[int64]*verified{}
 	if r.o.RecoverWorkers <= 1 {
-		return done, nil
+		return ahead, nil
 	}
-	type epochAt struct {
-		epoch  int32
-		offset int64
-	}
-	epochs := make([][]epochAt, n)
 	var mu sync.Mutex
-	err := scheduler.Each(r.ctx, r.o.RecoverWorkers, n, func(ctx context.Context, i int) error {
-		latest := codec.NoLeaderEpoch
-		rec, err := r.segs[first+i].Recover(ctx, segment.RecoverOptions{
+	err := scheduler.Each(r.ctx, r.o.RecoverWorkers, len(r.segs)-first, func(ctx context.Context, i int) error {
+		s, v, latest := r.segs[first+i], &verified{}, codec.NoLeaderEpoch
+		var err error
+		v.Recovery, err = s.Recover(ctx, segment.RecoverOptions{
 			From: r.resume.RecoveryPoint,
 			Seen: func(b segment.Batch, _ []byte) error {
 				if b.ProducerID >= 0 {
@@ -135,7 +159,7 @@ func (r *loader) verifyAhead(first int) ([]*segment.Recovery, error) {
 				}
 				if b.LeaderEpoch > latest {
 					latest = b.LeaderEpoch
-					epochs[i] = append(epochs[i], epochAt{latest, b.BaseOffset})
+					v.epochs = append(v.epochs, epoch.Entry{Epoch: latest, StartOffset: b.BaseOffset})
 				}
 				return nil
 			},
@@ -147,27 +171,16 @@ func (r *loader) verifyAhead(first int) ([]*segment.Recovery, error) {
 			},
 		})
 		switch {
+		case errors.Is(err, errWait) || errors.Is(err, segment.ErrOverflow):
+			return nil
 		case err == nil:
-			done[i] = &rec
-		case !errors.Is(err, errWait):
-			return err
+			mu.Lock()
+			defer mu.Unlock()
+			ahead[s.BaseOffset()] = v
 		}
-		return nil
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	for i := range n {
-		for _, e := range epochs[i] {
-			if done[i] == nil {
-				return done, nil // what is behind is noted when this one is recovered
-			}
-			if err := r.noteEpoch(e.epoch, e.offset); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return done, nil
+	return ahead, err
 }
 
 // errWait says that a segment has to wait for those before it.
@@ -214,12 +227,17 @@ func (r *loader) snapshotTemp() error {
 	return err
 }
 
-// passOver brings the producers behind the i-th segment, which has no batches of any.
-func (r *loader) passOver(i int, next int64) error {
+// passOver takes into account what is in the i-th segment, which has no batches of producers.
+func (r *loader) passOver(i int, v *verified) error {
 	if err := r.producersTo(i); err != nil {
 		return err
 	}
-	r.temp.SetEnd(next)
+	for _, e := range v.epochs {
+		if err := r.noteEpoch(e.Epoch, e.StartOffset); err != nil {
+			return err
+		}
+	}
+	r.temp.SetEnd(v.NextOffset)
 	return r.snapshotTemp()
 }
 
@@ -228,6 +246,11 @@ func (r *loader) see(b segment.Batch, bytes []byte, aborted []index.AbortedTxn) 
 	if err := r.noteEpoch(b.LeaderEpoch, b.BaseOffset); err != nil {
 		return nil, err
 	}
+	return r.seeProducer(b, bytes, aborted)
+}
+
+// seeProducer takes the producer of a batch into account.
+func (r *loader) seeProducer(b segment.Batch, bytes []byte, aborted []index.AbortedTxn) ([]index.AbortedTxn, error) {
 	if b.Magic < 2 {
 		return aborted, nil // as in Kafka, which snapshots at the end of the last batch that may have a producer
 	}
@@ -322,7 +345,7 @@ func (r *loader) drop(i int, cause error) error {
 // dropSnapshots drops the producer snapshots of the segments that were dropped since the last call.
 func (r *loader) dropSnapshots() error {
 	for _, base := range r.dropped {
-		if !slices.Contains(r.list.numbered, segment.FileName(base, producer.SnapshotExt, segment.Live)) {
+		if !r.hadSnapshot(base) {
 			continue
 		}
 		name, err := r.temp.MarkSnapshot(base)
@@ -337,9 +360,15 @@ func (r *loader) dropSnapshots() error {
 	return nil
 }
 
+// hadSnapshot reports whether there was a producer snapshot at base before this load.
+func (r *loader) hadSnapshot(base int64) bool {
+	return slices.Contains(r.list.numbered, segment.FileName(base, producer.SnapshotExt, segment.Live))
+}
+
 // dropBehindGap drops what is behind the i-th segment where offsets are missing between: a crash took the
 // end of a segment that was rolled and not synced. Only a log that keeps its own checkpoint can tell: it
-// moves the recovery point past the gaps that appends, truncations and compactions make.
+// moves the recovery point past the gaps that appends, truncations and compactions make. A gap that is there
+// since what is behind it is too far from the base of the i-th segment is none of those: a split has left it.
 func (r *loader) dropBehindGap(i int, next int64) error {
 	if !r.was.ok || i+1 >= len(r.segs) {
 		return nil
@@ -347,6 +376,9 @@ func (r *loader) dropBehindGap(i int, next int64) error {
 	base := r.segs[i+1].BaseOffset()
 	if next >= base || base <= r.resume.RecoveryPoint {
 		return nil
+	}
+	if b, ok, err := r.segs[i+1].Find(base); err != nil && !isDamage(err) || ok && b.LastOffset-r.segs[i].BaseOffset() > math.MaxInt32 {
+		return err
 	}
 	return r.drop(i+1, fmt.Errorf("offsets [%d, %d) are missing before it: %w", next, base, codec.ErrCorrupt))
 }

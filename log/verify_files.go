@@ -31,7 +31,7 @@ func (v *verifier) other(s Severity, code FindingCode, name string, repair Mend,
 // directory looks at the names in the directory, and at the small files.
 func (v *verifier) directory(entries []fs.DirEntry) {
 	v.stop()
-	for _, name := range v.list.leftover {
+	for _, name := range slices.Concat(v.list.void, v.list.leftover) {
 		v.other(SeverityInfo, CodeLeftover, name, MendRemove, nil, "left by a crash, or by a removal that is under way; the next start removes it")
 	}
 	for _, name := range v.list.swapped {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"strings"
 
@@ -36,6 +37,7 @@ type segmentReport struct {
 	old       bool           // all its batches are of magic 0 or 1, which time indexes are younger than
 	wrong     map[string]*Finding
 	outside   bool // that offsets reach into the next segment was told
+	far       bool // that offsets are too far from the base was told
 }
 
 // lostRange is the offsets [first, next) that damage hides.
@@ -70,7 +72,10 @@ func (v *verifier) scan(ctx context.Context, r *segmentReport) (err error) {
 		return nil
 	}
 	o := v.segmentOptions(true)
-	o.State = r.state
+	o.State, o.Overflow = r.state, v.overflow(math.MaxInt64)
+	if r.next != codec.NoOffset {
+		o.Overflow = v.overflow(r.next)
+	}
 	s, err := segment.Open(v.fsys, v.throttled(ctx), v.Dir(), r.base, o)
 	if errors.Is(err, segment.ErrOverflow) {
 		r.add(Finding{
@@ -165,8 +170,18 @@ func (v *verifier) seeing(r *segmentReport) func(segment.Batch, []byte) error {
 	}
 }
 
-// fits tells of the first batch with offsets that the next segment has.
+// fits tells of the first batch with offsets that are too far from the base, and of the first with such that
+// the next segment has.
 func (r *segmentReport) fits(b segment.Batch) {
+	if b.LastOffset-r.base > math.MaxInt32 && !r.far {
+		r.far = true
+		r.add(Finding{
+			Severity: SeverityWarning, Code: CodeOffsetOrder, File: r.name, Position: b.Pos, Size: r.size - b.Pos,
+			FirstOffset: max(b.BaseOffset, r.base), NextOffset: r.next, SeekTo: codec.NoOffset,
+			Message: "offsets from here on are too far from the segment's base for its indexes (KAFKA-6264); a recovery splits the segment",
+			Err:     corrupt("verify", r.name, b.Pos, segment.ErrOverflow),
+		})
+	}
 	if r.next == codec.NoOffset || b.LastOffset < r.next || r.outside {
 		return
 	}

@@ -38,7 +38,7 @@ func (w *walker) skip() (from int64, err error) {
 	from, w.offset = w.damaged(), w.lost()
 	expect := codec.Expect{
 		Offset: max(w.offset, w.seg.base),
-		End:    w.seg.lastFitting() + 1,
+		End:    max(w.top, w.seg.o.Overflow),
 		Bytes:  w.end - from,
 	}
 	rest := io.NewSectionReader(w.from, from, w.end-from)

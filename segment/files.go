@@ -3,6 +3,7 @@ package segment
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"time"
 
 	"github.com/stratalog/strata/codec"
@@ -56,6 +57,19 @@ func (s *Segment) SetModTime(t time.Time) error {
 
 // IndexBytes are the bytes that the entries of both indexes take, without reserved space.
 func (s *Segment) IndexBytes() (offset, time int64) { return s.offset.bytes(), s.time.bytes() }
+
+// SinceEntry are the bytes from the last batch on that has an index entry, or all.
+func (s *Segment) SinceEntry() (int64, error) {
+	x, err := s.offset.use()
+	if x == nil || err != nil {
+		return s.Size(), err
+	}
+	defer x.release()
+	if last, ok := x.value.Lookup(math.MaxInt64); ok {
+		return s.Size() - last.Value, nil
+	}
+	return s.Size(), nil
+}
 
 // bytes are those that the entries take, 0 where x is done without.
 func (x *indexFile) bytes() int64 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 	"sync/atomic"
 
@@ -56,6 +57,7 @@ func newSegment(fsys fsio.FS, p Parts, dir string, base int64, o Options) *Segme
 	s.time.extension, s.time.layout = TimeIndexExt, index.TimeLayout
 	s.sealed.Store(o.Sealed || o.ReadOnly)
 	s.next.Store(unknown)
+	s.over.Store(math.MaxInt64)
 	s.era.Store(&era{})
 	s.refs.Store(1)
 	return s
@@ -172,7 +174,7 @@ func (s *Segment) activate() error {
 	}
 	s.w.set = set
 	s.size.Store(set.Size())
-	s.w.sparse = s.sparseFrom(set.Size())
+	s.w.sparse = s.sparseFrom(set.Size() - s.o.SinceEntry)
 	return s.log.replace(set, true)
 }
 

@@ -81,9 +81,9 @@ type entries struct {
 
 func (s *Segment) newEntries() *entries { return &entries{seg: s, sparse: s.sparseFrom(0)} }
 
-// take takes the next batch.
+// take takes the next batch. The indexes have no room for offsets that are too far from the base.
 func (x *entries) take(b Batch) {
-	if x.sparse.take(&b.Header, b.Pos) {
+	if x.seg.fits(b.LastOffset) && x.sparse.take(&b.Header, b.Pos) {
 		// A list takes every entry.
 		_ = x.seg.addEntries(&x.offset, &x.time, x.sparse.max, index.Entry{Key: b.LastOffset, Value: b.Pos})
 	}

@@ -1,6 +1,10 @@
 package segment
 
-import "github.com/stratalog/strata/index"
+import (
+	"math"
+
+	"github.com/stratalog/strata/index"
+)
 
 // Truncate drops all batches with records at offset or above, whole, and the entries that lead to them. It
 // returns the number of bytes dropped.
@@ -88,6 +92,7 @@ func (s *Segment) cut(set MessageSet, size int64) error {
 	s.era.Store(next)
 	s.size.Store(size)
 	s.next.Store(unknown)
+	s.over.Store(math.MaxInt64)
 	if err := set.Truncate(size); err != nil {
 		s.size.Store(set.Size())
 		return err

@@ -16,6 +16,7 @@ type walker struct {
 
 	pos    int64 // of the next batch
 	offset int64 // below which the next batch has no record; codec.NoOffset where that is not known
+	top    int64 // no batch has a record at or above it
 
 	last     Batch // the one before; its Size is 0 where there was none
 	before   int64 // offset as it was before last
@@ -25,13 +26,13 @@ type walker struct {
 
 // headers returns a walker from pos to end that reads little: for look-ups.
 func (s *Segment) headers(set io.ReaderAt, pos, end int64) walker {
-	return walker{window: lookAt(set, end), seg: s, pos: pos, offset: codec.NoOffset}
+	return walker{window: lookAt(set, end), seg: s, pos: pos, offset: codec.NoOffset, top: s.lastFitting() + 1}
 }
 
 // blocks returns a walker from pos to end that reads all, in large blocks. offset is the lowest that the
 // first batch may have, or codec.NoOffset.
 func (s *Segment) blocks(set io.ReaderAt, pos, end, offset int64) walker {
-	return walker{window: scanOf(set, end), seg: s, pos: pos, offset: offset}
+	return walker{window: scanOf(set, end), seg: s, pos: pos, offset: offset, top: s.lastFitting() + 1}
 }
 
 // next is the next batch by its header. At the end the error is io.EOF. A header that cannot be, or a batch
@@ -85,8 +86,17 @@ func (w *walker) nextInOrder() (Batch, error) {
 }
 
 func (w *walker) order(b Batch) error {
+	if b.LastOffset >= w.top {
+		over, err := w.overflows(b)
+		if err != nil {
+			return err
+		}
+		if over {
+			w.top = w.seg.o.Overflow
+		}
+	}
 	switch {
-	case !w.seg.fits(b.LastOffset) || b.BaseOffset != codec.NoOffset && b.BaseOffset < w.seg.base:
+	case b.LastOffset < w.seg.base || b.LastOffset >= w.top || b.BaseOffset != codec.NoOffset && b.BaseOffset < w.seg.base:
 		return w.seg.damage(b.Pos, fmt.Errorf("offsets [%d, %d] in segment %d: %w",
 			b.BaseOffset, b.LastOffset, w.seg.base, ErrOffsets))
 	case w.before == codec.NoOffset || first(b) == w.before:
@@ -108,6 +118,38 @@ func (w *walker) order(b Batch) error {
 	}
 	return w.seg.damage(b.Pos, fmt.Errorf("offsets [%d, %d] before %d: %w",
 		b.BaseOffset, b.LastOffset, first(behind), ErrOffsets))
+}
+
+// overflows reports whether b, which is last and whose offsets are too far from the base, may have them all
+// the same: it is what was written, and from there to the end of the segment, or up to a header that cannot
+// be, the offsets go on rising and stay below Options.Overflow. No checksum covers a base offset: where a
+// later batch is back within the bounds, it is damaged.
+func (w *walker) overflows(b Batch) (bool, error) {
+	s, limit := w.seg, w.seg.o.Overflow
+	switch {
+	case b.LastOffset <= s.lastFitting() || b.LastOffset >= limit:
+		return false, nil
+	case b.Pos >= s.over.Load():
+		return true, nil
+	}
+	if _, err := w.verify(b); err != nil {
+		return false, damageIsNone(err)
+	}
+	ahead := s.headers(w.from, b.End(), max(w.end, s.Size()))
+	defer ahead.free()
+	for last := b.LastOffset; ; {
+		next, err := ahead.next()
+		switch {
+		case errors.Is(err, io.EOF) || err != nil && isDamage(err):
+			s.over.Store(b.Pos)
+			return true, nil
+		case err != nil:
+			return false, err
+		case next.LastOffset <= last || next.LastOffset >= limit:
+			return false, nil
+		}
+		last = next.LastOffset
+	}
 }
 
 // nextVerified is nextInOrder, with the bytes, if they are what was written. Of a batch that is not, the
@@ -185,6 +227,14 @@ func (s *Segment) damage(pos int64, err error) error {
 // readErr says that the bytes at pos could not be read, which says nothing about them.
 func (s *Segment) readErr(pos int64, err error) error {
 	return &fsio.PosError{Op: "read", Path: s.path(LogExt), Pos: pos, Err: err}
+}
+
+// damageIsNone is err, or nil where it is damage.
+func damageIsNone(err error) error {
+	if isDamage(err) {
+		return nil
+	}
+	return err
 }
 
 // isDamage tells damage from an error of reading.
