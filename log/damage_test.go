@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stratalog/strata/log"
+	"github.com/stratalog/strata/segment"
 )
 
 // A crash that took the end of a segment that was rolled and not synced, and left the next one, leaves no
@@ -99,5 +100,37 @@ func TestRecordsBehindADamagedEnd(t *testing.T) {
 		end := w.l.EndOffset()
 		require.Equal(t, end, w.append(set(t, rec("goes on"))).BaseOffset)
 		require.Equal(t, "goes on", w.first(end).value)
+	})
+}
+
+// The base offset of a segment's last batch has no checksum and no neighbour behind it. A flipped bit in it costs
+// the batch, and no later segment.
+func TestFlippedOffsetAtTheEndOfASegment(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.SegmentBytes = 400
+		w.open()
+		w.fill(numbers(20)...)
+		bases := w.bases()
+		st := w.l.State().Segments[0]
+		w.close()
+		want := map[int64]string{}
+		for i, v := range numbers(20) {
+			want[int64(i)] = v
+		}
+		delete(want, bases[1]-1)
+		name := path.Join(w.dir, name20(0)+".log")
+		flip(t, w.fs, name, int(st.Size)/int(bases[1])*int(bases[1]-1)+2)
+		w.open()
+		got, damaged := map[int64]string{}, 0
+		for r, err := range w.l.Records(t.Context(), 0) {
+			if err != nil {
+				require.ErrorIs(t, err, segment.ErrOffsets)
+				damaged++
+				continue
+			}
+			got[r.Offset] = string(r.Value)
+		}
+		require.Equal(t, 1, damaged)
+		require.Equal(t, want, got)
 	})
 }

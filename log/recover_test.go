@@ -17,7 +17,6 @@ import (
 	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/fsio/aferofs"
 	"github.com/stratalog/strata/log"
-	"github.com/stratalog/strata/segment"
 )
 
 // H1 testLogRecoversToCorrectOffset, H16: a clean open changes no byte.
@@ -184,38 +183,6 @@ func TestRecoveryPointDecides(t *testing.T) {
 		require.Equal(t, len(want)-1, seen, "one batch is lost, and nothing else")
 		require.Len(t, damage, 1)
 		require.Contains(t, damage[0].Path, name20(bases[2]))
-	})
-}
-
-// The base offset of a segment's last batch has no checksum and no neighbour behind it. A flipped bit in it costs
-// the batch, and no later segment.
-func TestFlippedOffsetAtTheEndOfASegment(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		w.o.Config.SegmentBytes = 400
-		w.open()
-		w.fill(numbers(20)...)
-		bases := w.bases()
-		st := w.l.State().Segments[0]
-		w.close()
-		want := map[int64]string{}
-		for i, v := range numbers(20) {
-			want[int64(i)] = v
-		}
-		delete(want, bases[1]-1)
-		name := path.Join(w.dir, name20(0)+".log")
-		flip(t, w.fs, name, int(st.Size)/int(bases[1])*int(bases[1]-1)+2)
-		w.open()
-		got, damaged := map[int64]string{}, 0
-		for r, err := range w.l.Records(t.Context(), 0) {
-			if err != nil {
-				require.ErrorIs(t, err, segment.ErrOffsets)
-				damaged++
-				continue
-			}
-			got[r.Offset] = string(r.Value)
-		}
-		require.Equal(t, 1, damaged)
-		require.Equal(t, want, got)
 	})
 }
 
