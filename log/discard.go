@@ -60,7 +60,7 @@ func (l *Log) later(name string, delay time.Duration, do func()) {
 
 // Reap removes .deleted files that are older than DeleteDelay, of Retain, Truncate, Reset, Roll and
 // Replace, when no reader has them. Open removes what a crash left of them. With Options.Scheduler it is
-// scheduled when there are some.
+// scheduled when there are some. What cannot be removed keeps nothing else from it, and is tried again.
 func (l *Log) Reap(ctx context.Context) (Deleted, error) {
 	l.mu.Lock()
 	defer l.unlock()
@@ -69,25 +69,41 @@ func (l *Log) Reap(ctx context.Context) (Deleted, error) {
 		return d, err
 	}
 	now := l.now()
-	for len(l.doomed) > 0 && !l.doomed[0].due.After(now) {
+	var left []doomed
+	var errs []error
+	for i, x := range l.doomed {
 		if err := ctx.Err(); err != nil {
-			return d, err
+			left, errs = append(left, l.doomed[i:]...), append(errs, err)
+			break
 		}
-		size, err := l.reapOne(l.doomed[0])
-		if err != nil {
-			return d, err
+		if x.due.After(now) {
+			left = append(left, x)
+			continue
 		}
-		if l.doomed[0].seg != nil {
+		size, err := l.reapOne(x)
+		switch {
+		case err != nil:
+			left, errs = append(left, x), append(errs, err)
+		case x.seg != nil:
 			d.Segments++
 			d.Bytes += size
 		}
-		l.doomed = l.doomed[1:]
 	}
-	if len(l.doomed) > 0 {
-		d.Next = l.doomed[0].due
-	}
+	l.doomed = left
+	d.Next = l.nextDue()
 	l.tellDeleted(d)
-	return d, nil
+	return d, errors.Join(errs...)
+}
+
+// nextDue is when Reap has something to do next, zero where there is nothing.
+func (l *Log) nextDue() time.Time {
+	var next time.Time
+	for _, d := range l.doomed {
+		if next.IsZero() || d.due.Before(next) {
+			next = d.due
+		}
+	}
+	return next
 }
 
 // reapOne removes one thing, and returns the size of what was a segment.

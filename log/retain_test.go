@@ -3,14 +3,17 @@ package log_test
 import (
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/log"
 )
 
@@ -178,6 +181,47 @@ func TestG63ReapLater(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Reap removes all that is due, also behind what is due later, since DeleteDelay was shortened, and behind what
+// cannot be removed; that it tries again.
+func TestReapAllThatIsDue(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.RetainBytes, w.o.Config.DeleteDelay = log.Zero, time.Hour
+		var refused string
+		w.intercept(func(op *fsio.Op, do func() error) error {
+			if op.Kind == fsio.OpRemove && op.Path == refused {
+				return syscall.EIO
+			}
+			return do()
+		})
+		w.o.Replicated = true
+		w.fifteen(started)
+		gone := func(base int64) bool { return !w.exists(name20(base) + ".log.deleted") }
+		w.l.SetHighWatermark(5)
+		require.Equal(t, 1, w.retain())
+		c := w.o.Config
+		c.DeleteDelay = time.Second
+		require.NoError(t, w.l.Configure(c))
+		w.l.SetHighWatermark(15)
+		require.Equal(t, 2, w.retain())
+		d, err := w.l.Reap(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, w.clock.Now().Add(time.Second), d.Next)
+
+		w.clock.Advance(time.Second)
+		refused = path.Join(w.dir, name20(5)+".log.deleted")
+		d, err = w.l.Reap(t.Context())
+		require.ErrorIs(t, err, syscall.EIO)
+		require.Equal(t, 1, d.Segments)
+		require.Equal(t, []bool{false, false, true}, []bool{gone(0), gone(5), gone(10)})
+		refused = ""
+		d, err = w.l.Reap(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, d.Segments)
+		require.Equal(t, []bool{false, true}, []bool{gone(0), gone(5)})
+		require.Equal(t, w.clock.Now().Add(time.Hour-time.Second), d.Next)
+	})
 }
 
 // Retention of segments without timestamps goes by when their files were written.

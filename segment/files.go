@@ -158,7 +158,16 @@ func (s *Segment) release() error {
 	}
 	err := s.free()
 	if s.removed.Load() {
-		err = errors.Join(err, s.removeFiles(LogExt, IndexExt, TimeIndexExt, TxnIndexExt, SumExt))
+		err = errors.Join(err, s.removeAll())
+	}
+	return err
+}
+
+// removeAll removes all files of the segment. What fails is tried again by the next Remove.
+func (s *Segment) removeAll() error {
+	err := s.removeFiles(LogExt, IndexExt, TimeIndexExt, TxnIndexExt, SumExt)
+	if err != nil {
+		s.removed.Store(false)
 	}
 	return err
 }
@@ -180,7 +189,8 @@ func (s *Segment) removeFiles(extensions ...string) error {
 	return failed
 }
 
-// Remove makes its files go when the last reference is released. Files that are missing are no error.
+// Remove makes its files go when the last reference is released. Files that are missing are no error. A second
+// Remove does nothing, unless the first could not remove them.
 func (s *Segment) Remove() error {
 	if s.removed.Swap(true) {
 		return nil
@@ -191,7 +201,7 @@ func (s *Segment) Remove() error {
 	if s.refs.Load() > 0 {
 		return nil
 	}
-	return s.removeFiles(LogExt, IndexExt, TimeIndexExt, TxnIndexExt, SumExt)
+	return s.removeAll()
 }
 
 // Close writes the last time entry, gives back reserved space and frees all handles when the last reference
