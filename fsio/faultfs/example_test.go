@@ -60,7 +60,7 @@ func ExampleParseRules() {
 	// 8 <nil>
 	// 2 true
 	// faultfs: rule 1: call 2 is not from 3 on
-	// faultfs: rule 1: word "fail=ETOOBAD": no error has the name "ETOOBAD"
+	// faultfs: rule 1: word "fail=ETOOBAD": no error has the name "ETOOBAD", there are EACCES, EDQUOT, EINTR, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EOF, EROFS
 }
 
 // A slow disk in a simulation: the time that passes is the simulation's.

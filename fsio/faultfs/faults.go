@@ -114,6 +114,11 @@ type Firing struct {
 	Op   fsio.Op // as the caller made it, without Data
 }
 
+// String is "call 10, write of wal: op=write path=wal nth=3 fail=EIO".
+func (f Firing) String() string {
+	return fmt.Sprintf("call %d, %v of %s: %v", f.Call, f.Op.Kind, f.Op.Path, f.Rule)
+}
+
 // Intercept lets the Rules act on one call.
 func (f *Faults) Intercept(op *fsio.Op, do func() error) error {
 	matching := f.match(op)

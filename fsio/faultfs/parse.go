@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -187,7 +188,7 @@ func (p *parser) find(value string) (namedError, error) {
 	}
 	found, ok := p.errs[name]
 	if !ok {
-		return namedError{}, fmt.Errorf("no error has the name %q", name)
+		return namedError{}, fmt.Errorf("no error has the name %q, there are %s", name, strings.Join(slices.Sorted(maps.Keys(p.errs)), ", "))
 	}
 	return namedError{quote(name), found}, nil
 }

@@ -278,6 +278,15 @@ func TestPowerOffFrees(t *testing.T) {
 	require.NoError(t, lock.Close())
 }
 
+// TestFiringString is what a test logs.
+func TestFiringString(t *testing.T) {
+	f := faultfs.New(1, faultfs.On(fsio.OpStat).Nth(2).Fail(syscall.EIO))
+	for range 3 {
+		_ = call(f, fsio.OpStat, "a/b", 0, 0)
+	}
+	require.Equal(t, "[call 2, stat of a/b: op=stat nth=2 fail=EIO]", fmt.Sprint(f.Fired()))
+}
+
 // TestNil: what is not there is a mistake that is named, or the default.
 func TestNil(t *testing.T) {
 	require.PanicsWithValue(t, "faultfs: a rule that is nil", func() { faultfs.New(1, nil) })
