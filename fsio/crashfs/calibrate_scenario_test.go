@@ -137,6 +137,14 @@ var scenarios = map[string][]step{
 	"a hasty one":      {doWrite("tmp", "new", 0), doRename("tmp", "old"), doSyncDir("."), doSync("tmp")},
 	"to a new name":    {doWrite("tmp", "new", 0), doRename("tmp", "ckpt"), doSyncDir("."), doSync("tmp")},
 	"to another place": {doRename("old", "dir/old"), doWrite("dir/log", "x", 1), doSync("dir/log"), doSyncDir("dir")},
+	"moved in": {
+		doWrite("dir/new", "new", 0), doSync("dir/new"), doRename("dir/new", "new"), doSyncDir("."),
+		doRemove("new"), doSyncDir("."),
+	},
+	"moved twice": {
+		doRename("dir/log", "dir/a"), doRename("dir/a", "dir/b"), doRename("dir/b", "b"), doSyncDir("."), doRename("b", "dir/b"),
+		doSyncDir("."), doRemove("dir/b"), doSyncDir("dir"),
+	},
 	"a folder moves":   {doRename("dir", "moved"), doWrite("dir/log", "x", 600), doSyncDir(".")},
 	"remove":           {doRemove("old"), doRemove("dir/log"), doSyncDir("."), doSyncDir("dir")},
 	"made again":       {doRemove("old"), doWrite("old", "again", 0), doSync("old"), doSyncDir(".")},
