@@ -1,6 +1,7 @@
 package crashfs
 
 import (
+	"fmt"
 	"io/fs"
 	"slices"
 	"sync"
@@ -26,6 +27,9 @@ type disk struct {
 	found   map[uint64]*imageFile
 	faults  map[uint64]*faults
 	off     bool // no event is written any more
+	most    int  // how many events there may be; 0: no limit
+	bytes   int64
+	flooded bool // there would have been more
 
 	modelMu sync.Mutex // held before mu
 	cursors map[Policy]*cursor
@@ -58,6 +62,10 @@ func (d *disk) log(e event) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.bytes += int64(len(e.data))
+	if d.most > 0 && (len(d.events) == d.most || d.bytes > mostBytes) {
+		d.off, d.flooded = true, true
+	}
 	if d.off {
 		return fsio.ErrPowerOff
 	}
@@ -70,6 +78,23 @@ func (d *disk) log(e event) error {
 	}
 	d.events = append(d.events, e)
 	return nil
+}
+
+// mostBytes is how many bytes a call whose events are limited may write.
+const mostBytes = 1 << 30
+
+// limit lets there be most events. The next one switches the disk off.
+func (d *disk) limit(most int) { d.most = most }
+
+// flood is the error of who wanted more, or nil.
+func (d *disk) flood() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.flooded {
+		return nil
+	}
+	return fmt.Errorf("it made %d steps and wrote %d bytes, and did not end; Config.Steps has %d, and the bytes are %d at most",
+		len(d.events), d.bytes, d.most, int64(mostBytes))
 }
 
 // mark writes into the journal what no disk does, and so no power cut keeps from being done.

@@ -19,6 +19,7 @@ type Config struct {
 	Seed     uint64                  // 0 means the environment's CRASHFS_SEED, or 1
 	Budget   time.Duration           // stop drawing images then; systematic ones are always built; 0 means no limit
 	Limit    time.Duration           // of one call of a workload or a check; 0 means a minute, negative none
+	Steps    int                     // that one call may make; 0 means 1,048,576
 	Depth    int                     // 2 crashes the recovery of each image, too; 0 means 1
 	Parallel int                     // checks that run at a time; 0 means as many as there are processors
 	Repeats  bool                    // also check images whose content and History were checked already
@@ -53,6 +54,8 @@ type Report struct {
 //
 // A call of workload or check that takes longer than Config.Limit fails tb, with the image or the step, and the
 // stacks of all goroutines. It is left behind, on a filesystem that no longer changes, and the exploration ends.
+// One that makes more than Config.Steps changes, or writes more than a GiB, gets fsio.ErrPowerOff from then on, and
+// fails: so an endless loop that writes is told before it has taken all memory.
 //
 // check may be called concurrently. Each call of workload and check has a goroutine and a tb of its own. What
 // is said there is said of that call, and printed if it fails; what the last run of a workload said is logged,
@@ -176,6 +179,9 @@ func (cfg *Config) check() error {
 			return fmt.Errorf("crashfs: two policies are named %q, so that no id could tell them apart", p.Name)
 		}
 		names[p.Name] = true
+	}
+	if cfg.Steps < 0 {
+		return fmt.Errorf("crashfs: %d steps are none", cfg.Steps)
 	}
 	if cfg.Depth < 0 || cfg.Depth > 2 {
 		return fmt.Errorf("crashfs: depth %d, want 1 or 2", cfg.Depth)

@@ -83,6 +83,9 @@ func explore(tb testing.TB, cfg *Config, hasWorkload, hasCheck bool) (*explorer,
 	if cfg.Limit == 0 {
 		cfg.Limit = time.Minute
 	}
+	if cfg.Steps == 0 {
+		cfg.Steps = 1 << 20
+	}
 	err := cfg.check()
 	switch {
 	case !hasWorkload:
@@ -119,8 +122,8 @@ func (x *explorer) record(tb testing.TB, workload func(tb testing.TB, fsys *FS) 
 	case v.how == skipped && b == nil:
 		tb.Skipf("crashfs: the workload was skipped at step %d: %v", fsys.Step(), v.err)
 	case v.err == nil:
-	case len(faults) == 0:
-		tb.Errorf("crashfs: the workload %s at step %d: %v", v.how, fsys.Step(), v.err)
+	case len(faults) == 0, v.how == flooded:
+		tb.Errorf("crashfs: the workload %s%s at step %d: %v", v.how, b.where(), fsys.Step(), v.err)
 		return nil
 	case v.slip():
 		tb.Errorf("crashfs: the workload %s%s at step %d%s\n%v", v.how, b.where(), fsys.Step(), again, v.err)
@@ -132,10 +135,7 @@ func (x *explorer) record(tb testing.TB, workload func(tb testing.TB, fsys *FS) 
 // run runs workload once. What it said goes to log; where that is nil, to nobody.
 func (x *explorer) run(tb testing.TB, workload func(tb testing.TB, fsys *FS) error, faults []fsio.Interceptor, log func(...any)) (*FS, verdict) {
 	fsys := New(append(slices.Clone(x.cfg.Options), interceptors(faults)...)...)
-	v := attempt(tb, x.cfg.Limit, func(tb testing.TB) error { return workload(tb, fsys) })
-	if v.how == hung {
-		fsys.disk.switchOff()
-	}
+	v := x.attempt(tb, fsys, func(tb testing.TB) error { return workload(tb, fsys) })
 	if log != nil && v.err == nil && v.said != "" {
 		log(v.said)
 	}
@@ -319,10 +319,19 @@ var errHung = errors.New("a check did not return")
 func (x *explorer) try(run *recording, s *sample) {
 	fsys, history := newFS(run.fs.disk.o, s.image), s.history // s is no business of who is left behind
 	s.fs = fsys
-	s.verdict = attempt(run.tb, x.cfg.Limit, func(tb testing.TB) error { return run.check(tb, fsys, history) })
-	if s.how == hung {
+	s.verdict = x.attempt(run.tb, fsys, func(tb testing.TB) error { return run.check(tb, fsys, history) })
+}
+
+// attempt calls f, which works on fsys, within the limits.
+func (x *explorer) attempt(tb testing.TB, fsys *FS, f func(tb testing.TB) error) verdict {
+	fsys.disk.limit(x.cfg.Steps)
+	v := attempt(tb, x.cfg.Limit, f)
+	if v.how == hung {
 		fsys.disk.switchOff()
+	} else if err := fsys.disk.flood(); err != nil {
+		v.how, v.err = flooded, errors.Join(err, v.err)
 	}
+	return v
 }
 
 // finish is the report.

@@ -158,7 +158,7 @@ func TestFailReports(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			q := &quiet{TB: t}
 			crashfs.FailEverywhere(q, crashfs.Config{}, fsio.OpSync, []error{syscall.EIO}, row.workload,
-				func(testing.TB, *crashfs.FS, crashfs.History, fsio.Op) error { return nil })
+				nothing)
 			if row.want == nil {
 				require.Empty(t, q.text())
 			}
@@ -183,7 +183,7 @@ func TestFailOfNothing(t *testing.T) {
 	} {
 		q := &quiet{TB: t}
 		report := crashfs.FailEverywhere(q, crashfs.Config{}, row.kinds, row.errs, work(noBug, 6),
-			func(testing.TB, *crashfs.FS, crashfs.History, fsio.Op) error { return nil })
+			nothing)
 		require.Zero(t, report.Steps)
 		require.Contains(t, q.text(), row.want)
 	}
@@ -205,7 +205,7 @@ func TestFailReplayRefuses(t *testing.T) {
 			t.Setenv("CRASHFS_REPLAY", row.id)
 			q := &quiet{TB: t}
 			crashfs.FailEverywhere(q, crashfs.Config{}, fsio.OpSync, []error{syscall.EIO}, work(noBug, 6),
-				func(testing.TB, *crashfs.FS, crashfs.History, fsio.Op) error { return nil })
+				nothing)
 			require.Equal(t, row.want == "", q.text() == "")
 			require.Contains(t, q.text(), row.want)
 		})

@@ -106,9 +106,6 @@ func (x *failing) all() {
 		for i := range x.errs {
 			for _, forever := range []bool{false, true} {
 				if !x.fail(site{n, forever, i}, x.last) || x.over {
-					if n == 1 && !x.over {
-						x.tb.Errorf("crashfs: the workload makes no call of %v: nothing was failed", x.kinds)
-					}
 					return
 				}
 			}
@@ -122,6 +119,10 @@ func (x *failing) steady() bool {
 	fsys, v := x.run(x.tb, x.workload, x.cfg.faults(), nil)
 	if v.how == hung {
 		x.tb.Errorf("crashfs: the workload did not return; it was at step %d%s\n%v", fsys.Step(), fsys.lastEvent(), v.err)
+		return false
+	}
+	if v.how == flooded {
+		x.tb.Errorf("crashfs: the workload %s at step %d: %v", v.how, fsys.Step(), v.err)
 		return false
 	}
 	if v.how == skipped {
@@ -152,7 +153,7 @@ func (x *failing) replay() {
 		x.tb.Error(err)
 	case s.n < 1 || s.err < 0 || s.err >= len(x.errs):
 		x.tb.Errorf("crashfs: image %s: there are errors 0 to %d, for calls from 1", x.only, len(x.errs)-1)
-	case !x.fail(s, func(run *recording) { x.replayLast(run, id) }) && !x.over:
+	case !x.fail(s, func(run *recording) { x.replayLast(run, id) }) && !x.over && !x.tb.Failed():
 		x.tb.Errorf("crashfs: image %s: the workload makes no call %d", x.only, s.n)
 	}
 }
@@ -168,6 +169,9 @@ func (x *failing) fail(s site, judge func(run *recording)) bool {
 	}
 	op, ok := b.failed()
 	if !ok {
+		if s.n == 1 && !x.replaying() {
+			x.tb.Errorf("crashfs: the workload makes no call of %v: nothing was failed", x.kinds)
+		}
 		return false
 	}
 	run.check = func(tb testing.TB, image *FS, h History) error { return x.check(tb, image, h, op) }

@@ -93,7 +93,7 @@ func TestCrashLimit(t *testing.T) {
 						}
 					}
 					return nil
-				}, func(testing.TB, *crashfs.FS, crashfs.History, fsio.Op) error { return nil })
+				}, nothing)
 			},
 			time.Second,
 			[]string{`the workload did not return where call 1, sync of f, failed with "input/output error"; it was at step 1`, "CRASHFS_REPLAY=1:once:0/kill,1,now,0 go test -run"},
@@ -165,6 +165,52 @@ func TestCrashLimitReplayed(t *testing.T) {
 		require.Contains(t, q.text(), "replayed kill,4,lost,1: check did not return\nnot done after 1s")
 	})
 }
+
+// TestCrashSteps: a loop that writes for ever is told before it has taken all memory.
+func TestCrashSteps(t *testing.T) {
+	flood := func(fsys *crashfs.FS) error {
+		f, err := fsys.OpenFile("f", os.O_RDWR|os.O_CREATE, 0o644)
+		for err == nil {
+			_, err = f.WriteAt([]byte("x"), 0)
+		}
+		return errors.Join(err, f.Close())
+	}
+	flooded := func(_ testing.TB, fsys *crashfs.FS) error { return flood(fsys) }
+	config := crashfs.Config{Steps: 1000, Policies: []crashfs.Policy{crashfs.Kill}}
+	for _, row := range []struct {
+		name string
+		run  func(tb testing.TB)
+		want string
+	}{
+		{"a workload", func(tb testing.TB) { crashfs.CrashEverywhere(tb, config, flooded, fine) }, "the workload made too many steps at step 1000: it made 1000 steps"},
+		{"a check", func(tb testing.TB) {
+			crashfs.CrashEverywhere(tb, config, work(noBug, 6), func(_ testing.TB, image *crashfs.FS, _ crashfs.History) error { return flood(image) })
+		}, "check made too many steps on"},
+		{"a workload of which nothing fails", func(tb testing.TB) {
+			crashfs.FailEverywhere(tb, config, fsio.OpSync, nil, flooded, nothing)
+		}, "the workload made too many steps at step 1000"},
+		{"a workload of which something fails", func(tb testing.TB) {
+			crashfs.FailEverywhere(tb, config, fsio.OpSync, []error{syscall.EIO}, func(tb testing.TB, fsys *crashfs.FS) error {
+				if work(noBug, 6)(tb, fsys) != nil {
+					return flood(fsys)
+				}
+				return nil
+			}, nothing)
+		}, `the workload made too many steps where call 1, sync of s/0.log, failed with "input/output error" at step 1000`},
+		{"not even one", func(tb testing.TB) {
+			crashfs.CrashEverywhere(tb, crashfs.Config{Steps: -1}, flooded, fine)
+		}, "-1 steps are none"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			q := &quiet{TB: t}
+			row.run(q)
+			require.Contains(t, q.text(), row.want)
+		})
+	}
+}
+
+// nothing is a check of FailEverywhere that likes everything.
+func nothing(testing.TB, *crashfs.FS, crashfs.History, fsio.Op) error { return nil }
 
 // TestCrashLimitLeavesNoWriter: who is left behind writes no more.
 func TestCrashLimitLeavesNoWriter(t *testing.T) {

@@ -35,6 +35,7 @@ const (
 	panicked ending = "panicked"
 	skipped  ending = "skipped"
 	hung     ending = "did not return"
+	flooded  ending = "made too many steps"
 )
 
 // errStray says that a call ended by a method of another testing.TB than its own: the usual slip is to use the
