@@ -133,7 +133,7 @@ func newLsLine(ctx context.Context, v *manager.View, p manager.PartitionView, di
 
 // read fills in what the log of p tells.
 func (line *lsLine) read(ctx context.Context, v *manager.View, p manager.PartitionView) (err error) {
-	l, err := v.Open(ctx, p, log.Options{})
+	l, err := besideWriter(func() (*log.Log, error) { return v.Open(ctx, p, log.Options{}) })
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -143,10 +144,23 @@ func (p *partition) log(ctx context.Context) (*log.Log, error) {
 	if err != nil { // a damaged checkpoint is as good as none
 		r = &resume{}
 	}
-	return log.Open(ctx, p.dir, log.Options{
-		FS: p.fsys, ReadOnly: true, Resume: (*log.Resume)(r),
-		Config: log.Config{ProducerAge: math.MaxInt64},
+	return besideWriter(func() (*log.Log, error) {
+		return log.Open(ctx, p.dir, log.Options{
+			FS: p.fsys, ReadOnly: true, Resume: (*log.Resume)(r),
+			Config: log.Config{ProducerAge: math.MaxInt64},
+		})
 	})
+}
+
+// besideWriter opens a log anew where a file went, or became shorter, between the list of the directory and the
+// look at the file: a broker removes, renames and truncates segments as it likes. It gives up where that goes on.
+func besideWriter(open func() (*log.Log, error)) (l *log.Log, err error) {
+	for range 8 {
+		if l, err = open(); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+	}
+	return l, err
 }
 
 // endOffset is the offset behind the last record. Where the index does not lead there, since something is
