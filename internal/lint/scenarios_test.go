@@ -3,6 +3,7 @@ package lint
 import (
 	"bufio"
 	"io/fs"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -15,7 +16,7 @@ import (
 var scenarioID = regexp.MustCompile(`\b[EFGHIJQ][1-9][0-9]*\b`)
 
 // TestScenarios: each scenario that testdata/scenarios.txt lists is named in the comment of a test, or excused in
-// DESIGN.md by a row of a table that begins with its id. Those in scenarios-open.txt are still to come.
+// DESIGN.md by a row of a table that begins with its id.
 func TestScenarios(t *testing.T) {
 	tree := os.DirFS("../..")
 	for _, complaint := range missedScenarios(t, tree) {
@@ -25,19 +26,16 @@ func TestScenarios(t *testing.T) {
 
 // TestScenariosFind plants one violation of each kind, and finds it.
 func TestScenariosFind(t *testing.T) {
-	for _, row := range []struct{ name, test, design, open, want string }{
-		{"named", "// E1 and F2: both.\nfunc f() {}\n", "", "", ""},
-		{"named inside of a test", "// E1: one.\nfunc f() {\n\t// F2\n}\n", "", "", ""},
-		{"excused", "// E1: one.\nfunc f() {}\n", "| F2 | not ours |\n", "", ""},
-		{"several excused", "", "| E1, F2 | not ours |\n", "", ""},
-		{"still to come", "// E1: one.\nfunc f() {}\n", "", "F2\n", ""},
-		{"missing", "// F2: two.\nfunc f() {}\n", "", "", "E1 randomLookupTest: no test names it"},
-		{"a part of a word", "// E1: one, in F21 and F2x.\nfunc f() {}\n", "", "", "F2 testReadOnEmptySegment: no test"},
-		{"not in a comment", "// E1: one.\nfunc f() { _ = \"F2\" }\n", "", "", "F2 testReadOnEmptySegment: no test"},
-		{"excused elsewhere", "// E1: one.\nfunc f() {}\n", "F2 | not ours\n| not ours | F2 |\n", "", "F2 testReadOnEmptySegment: no test"},
-		{"excused, and unknown", "// E1, F2\nfunc f() {}\n", "| E9 | not ours |\n", "", "E9: excused, and not in the list"},
-		{"there by now", "// E1, F2\nfunc f() {}\n", "", "F2\n", "F2: in scenarios-open.txt, and a test names it"},
-		{"excused by now", "// E1\nfunc f() {}\n", "| F2 | not ours |\n", "F2\n", "F2: in scenarios-open.txt, and DESIGN.md excuses it"},
+	for _, row := range []struct{ name, test, design, want string }{
+		{"named", "// E1 and F2: both.\nfunc f() {}\n", "", ""},
+		{"named inside of a test", "// E1: one.\nfunc f() {\n\t// F2\n}\n", "", ""},
+		{"excused", "// E1: one.\nfunc f() {}\n", "| F2 | not ours |\n", ""},
+		{"several excused", "", "| E1, F2 | not ours |\n", ""},
+		{"missing", "// F2: two.\nfunc f() {}\n", "", "E1 randomLookupTest: no test names it"},
+		{"a part of a word", "// E1: one, in F21 and F2x.\nfunc f() {}\n", "", "F2 testReadOnEmptySegment: no test"},
+		{"not in a comment", "// E1: one.\nfunc f() { _ = \"F2\" }\n", "", "F2 testReadOnEmptySegment: no test"},
+		{"excused elsewhere", "// E1: one.\nfunc f() {}\n", "F2 | not ours\n| not ours | F2 |\n", "F2 testReadOnEmptySegment: no test"},
+		{"excused, and unknown", "// E1, F2\nfunc f() {}\n", "| E9 | not ours |\n", "E9: excused, and not in the list"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			tree := fstest.MapFS{
@@ -45,7 +43,6 @@ func TestScenariosFind(t *testing.T) {
 				"log/f.go":          {Data: []byte("package log\n\n// E1, F2: not a test.\n")},
 				"DESIGN.md":         {Data: []byte(row.design)},
 				scenarios:           {Data: []byte("# Some.\nE1 randomLookupTest\n\nF2 testReadOnEmptySegment\n")},
-				scenariosToCome:     {Data: []byte(row.open)},
 				"log/testdata/x.go": {Data: []byte("package x\n\n// E1, F2\n")},
 			}
 			wantOnly(t, missedScenarios(t, tree), row.want)
@@ -53,51 +50,39 @@ func TestScenariosFind(t *testing.T) {
 	}
 }
 
-const (
-	scenarios       = "internal/lint/testdata/scenarios.txt"
-	scenariosToCome = "internal/lint/testdata/scenarios-open.txt"
-)
+const scenarios = "internal/lint/testdata/scenarios.txt"
 
 // missedScenarios returns the complaints about scenarios in tree.
 func missedScenarios(t *testing.T, tree fs.FS) (complaints []string) {
 	t.Helper()
-	titles := scenarioLines(t, tree, scenarios)
-	named, excuses, open := namedScenarios(t, tree), excusedScenarios(t, tree), scenarioLines(t, tree, scenariosToCome)
-	for _, line := range titles {
-		id, _, _ := strings.Cut(line, " ")
-		if !named[id] && !slices.Contains(excuses, id) && !slices.Contains(open, id) {
-			complaints = append(complaints, line+": no test names it, and DESIGN.md does not excuse it")
+	titles, named, excuses := listedScenarios(t, tree), namedScenarios(t, tree), excusedScenarios(t, tree)
+	for _, id := range slices.Sorted(maps.Keys(titles)) {
+		if !named[id] && !slices.Contains(excuses, id) {
+			complaints = append(complaints, id+" "+titles[id]+": no test names it, and DESIGN.md does not excuse it")
 		}
 	}
 	for _, id := range excuses {
-		if !slices.ContainsFunc(titles, func(line string) bool { return strings.HasPrefix(line, id+" ") }) {
+		if _, ok := titles[id]; !ok {
 			complaints = append(complaints, id+": excused, and not in the list")
-		}
-	}
-	for _, id := range open {
-		switch {
-		case named[id]:
-			complaints = append(complaints, id+": in scenarios-open.txt, and a test names it")
-		case slices.Contains(excuses, id):
-			complaints = append(complaints, id+": in scenarios-open.txt, and DESIGN.md excuses it")
 		}
 	}
 	return complaints
 }
 
-// scenarioLines are the lines of a file that are neither empty nor comments, or none where it is not there.
-func scenarioLines(t *testing.T, tree fs.FS, name string) (lines []string) {
+// listedScenarios maps the ids in the list to what is behind them.
+func listedScenarios(t *testing.T, tree fs.FS) map[string]string {
 	t.Helper()
-	text, err := fs.ReadFile(tree, name)
-	if err != nil && name == scenarios {
+	text, err := fs.ReadFile(tree, scenarios)
+	if err != nil {
 		t.Fatal(err)
 	}
+	titles := map[string]string{}
 	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			lines = append(lines, line)
+		if id, title, ok := strings.Cut(strings.TrimSpace(line), " "); ok && id != "#" {
+			titles[id] = title
 		}
 	}
-	return lines
+	return titles
 }
 
 // namedScenarios are the ids in the comments of tests.
