@@ -2,6 +2,7 @@ package log_test
 
 import (
 	"path"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -132,5 +133,39 @@ func TestFlippedOffsetAtTheEndOfASegment(t *testing.T) {
 		}
 		require.Equal(t, 1, damaged)
 		require.Equal(t, want, got)
+	})
+}
+
+// A directory that has the name of a file of a segment is nobody's leftover: as Kafka, which cannot open it as a file,
+// Open and Roll fail where they need the name, and leave it alone.
+func TestDirectoryNamedAsAFile(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		for _, ext := range []string{".log", ".index", ".timeindex", ".txnindex"} {
+			w.dir = "t-" + ext[1:]
+			name := path.Join(w.dir, name20(0)+ext)
+			require.NoError(t, w.fs.MkdirAll(name, 0o755))
+			_, err := log.Open(t.Context(), w.dir, w.o)
+			require.ErrorIs(t, err, syscall.EISDIR, ext)
+			info, err := w.fs.Stat(name)
+			require.NoError(t, err)
+			require.True(t, info.IsDir())
+		}
+		w.dir = "t-0"
+		w.open()
+		w.fill("a", "b")
+		for _, ext := range []string{".log.deleted", ".log.cleaned", ".index.swap", ".snapshot"} {
+			require.NoError(t, w.fs.MkdirAll(path.Join(w.dir, name20(9)+ext), 0o755))
+		}
+		name := path.Join(w.dir, name20(2)+".log")
+		require.NoError(t, w.fs.MkdirAll(name, 0o755))
+		_, err := w.l.Roll()
+		require.ErrorIs(t, err, log.ErrReadOnly)
+		require.ErrorIs(t, err, syscall.EISDIR)
+		w.kill()
+		w.open() // what is in nobody's way does not matter
+		require.Len(t, w.values(0, log.ReadToEnd), 2)
+		for _, name := range []string{name20(2) + ".log", name20(9) + ".log.deleted", name20(9) + ".log.cleaned", name20(9) + ".index.swap", name20(9) + ".snapshot"} {
+			require.True(t, w.exists(name), name)
+		}
 	})
 }

@@ -30,6 +30,8 @@ import (
 //     batches anew.
 //   - A segment that is recovered or repaired and whose offsets are too far from its base, as Kafka up to 1.0
 //     wrote them (KAFKA-6264), is split into several, as in Kafka. A crash leaves the old one or the new ones.
+//   - A directory that has the name of a file of the log is left alone. Where the name is needed it is an
+//     error, syscall.EISDIR.
 //   - Damage below the recovery point does not keep a log from opening. It is reported to o.Events.Damaged,
 //     and nothing is cut.
 //   - A read that fails for a reason other than the bytes refuses to open: nothing is cut because a disk

@@ -189,11 +189,11 @@ func (l *Log) rollAgain(v *view, old *segment.Segment, reason RollReason) (*view
 	return l.view.Load(), nil
 }
 
-// createSegment makes the files of a new segment, without what an older one of that name may have left.
+// createSegment makes the files of a new segment, without what an older one of that name may have left. A
+// directory of such a name, which Kafka cannot open as a file either, is an error.
 func (l *Log) createSegment(base int64) (*segment.Segment, error) {
 	for _, ext := range []string{segment.LogExt, segment.IndexExt, segment.TimeIndexExt, segment.TxnIndexExt, segment.SumExt} {
-		err := l.fsys.Remove(l.path(segment.FileName(base, ext, segment.Live)))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := segment.RemoveFile(l.fsys, l.path(segment.FileName(base, ext, segment.Live))); err != nil {
 			return nil, err
 		}
 	}

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"syscall"
 	"time"
 
 	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/fsio"
 )
 
 // BaseOffset is the lower bound of the segment's offsets, and its name.
@@ -182,11 +184,25 @@ func (s *Segment) free() error {
 func (s *Segment) removeFiles(extensions ...string) error {
 	var failed error
 	for _, extension := range extensions {
-		if err := s.fsys.Remove(s.path(extension)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failed = errors.Join(failed, err)
-		}
+		failed = errors.Join(failed, RemoveFile(s.fsys, s.path(extension)))
 	}
 	return failed
+}
+
+// RemoveFile removes a file. One that is missing is no error; a directory, also an empty one, is
+// syscall.EISDIR, and stays: nobody who keeps segments has made it.
+func RemoveFile(fsys fsio.FS, name string) error {
+	info, err := fsys.Stat(name)
+	if err == nil && info.IsDir() {
+		err = &fs.PathError{Op: "remove", Path: name, Err: syscall.EISDIR}
+	}
+	if err == nil {
+		err = fsys.Remove(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // Remove makes its files go when the last reference is released. Files that are missing are no error. A second
