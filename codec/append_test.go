@@ -9,7 +9,7 @@ import (
 	"github.com/stratalog/strata/codec"
 )
 
-func TestAppendHeader(t *testing.T) {
+func TestAppendHeader(t *testing.T) { // C60, C61, M-24
 	for _, row := range []struct {
 		name string
 		h    codec.Header
@@ -76,7 +76,7 @@ func TestAppendHeader(t *testing.T) {
 	}
 }
 
-func TestAppendErrors(t *testing.T) {
+func TestAppendErrors(t *testing.T) { // B12, C12, C13, C21, C28
 	one := []codec.Record{{Value: []byte("v")}}
 	withHeaders := []codec.Record{{Headers: []codec.RecordHeader{{Key: []byte("h")}}}}
 	for _, row := range []struct {
@@ -116,7 +116,7 @@ func TestAppendErrors(t *testing.T) {
 	}
 }
 
-func TestAppendNothing(t *testing.T) {
+func TestAppendNothing(t *testing.T) { // C20
 	for magic := range int8(2) {
 		b, err := codec.Kafka().Append([]byte("before"), codec.NewHeader(magic), nil)
 		require.NoError(t, err)
@@ -127,7 +127,7 @@ func TestAppendNothing(t *testing.T) {
 	require.Len(t, b, len("before")+61)
 }
 
-func TestLimits(t *testing.T) {
+func TestLimits(t *testing.T) { // C80
 	value := make([]byte, 10_000)
 	recs := []codec.Record{{Value: value}}
 	small := codec.KafkaWith(codec.Options{BatchBytes: 9000})
@@ -199,7 +199,7 @@ func TestUnknownCompression(t *testing.T) {
 	}
 }
 
-func TestSequences(t *testing.T) {
+func TestSequences(t *testing.T) { // C61, C68, M-23
 	for _, row := range []struct {
 		seq  int32
 		n    int
@@ -218,7 +218,7 @@ func TestSequences(t *testing.T) {
 }
 
 // TestAppendChain appends batches one behind the other.
-func TestAppendChain(t *testing.T) {
+func TestAppendChain(t *testing.T) { // C40, C67
 	formats(t, func(t *testing.T, magic int8, c codec.Compression) {
 		var b []byte
 		var want []codec.Record

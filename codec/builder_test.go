@@ -10,7 +10,7 @@ import (
 	"github.com/stratalog/strata/codec"
 )
 
-func TestBuilder(t *testing.T) {
+func TestBuilder(t *testing.T) { // C20, C24, C33
 	formats(t, func(t *testing.T, magic int8, c codec.Compression) {
 		h := compressed(magic, c)
 		h.BaseOffset = 50
@@ -60,7 +60,7 @@ func TestBuilderEmpty(t *testing.T) {
 	}
 }
 
-func TestBuilderLimit(t *testing.T) {
+func TestBuilderLimit(t *testing.T) { // C27, C41
 	for magic := range int8(3) {
 		b := codec.NewBuilder(codec.Kafka(), codec.NewHeader(magic), 0)
 		ok, err := b.Add(codec.Record{Value: make([]byte, 1000)})
@@ -95,7 +95,7 @@ func TestBuilderLimit(t *testing.T) {
 }
 
 // TestBuilderHeaders: records with headers count them.
-func TestBuilderHeaders(t *testing.T) {
+func TestBuilderHeaders(t *testing.T) { // C41, C62
 	b := codec.NewBuilder(codec.Kafka(), codec.NewHeader(2), 200)
 	ok, err := b.Add(codec.Record{})
 	require.True(t, ok)
@@ -112,7 +112,7 @@ func TestBuilderHeaders(t *testing.T) {
 }
 
 // TestBuilderLearns: with batches that pack well, more records are taken, and the limit is kept.
-func TestBuilderLearns(t *testing.T) {
+func TestBuilderLearns(t *testing.T) { // B15
 	const limit = 16 << 10
 	r := rand.New(rand.NewPCG(3, 4))
 	b := codec.NewBuilder(codec.Kafka(), compressed(2, codec.GZIP), limit)
@@ -137,7 +137,7 @@ func TestBuilderLearns(t *testing.T) {
 	require.Greater(t, last, first*5/4)
 }
 
-func TestBuilderErrors(t *testing.T) {
+func TestBuilderErrors(t *testing.T) { // C21
 	for _, row := range []struct {
 		name string
 		h    codec.Header

@@ -38,7 +38,7 @@ func TestCompressorAllocs(t *testing.T) {
 
 // TestCompressorGoroutines finds no goroutine left after good, bad and large calls: the bubble would not end.
 // Its compressors are its own, since the channels in what they keep belong to the bubble.
-func TestCompressorGoroutines(t *testing.T) {
+func TestCompressorGoroutines(t *testing.T) { // C-18
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range newCompressors() {
 			for _, plain := range [][]byte{nil, []byte("a"), make([]byte, 6<<20)} {

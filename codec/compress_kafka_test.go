@@ -84,7 +84,7 @@ func TestDecompressKafka(t *testing.T) {
 }
 
 // TestCompressFraming looks at the bytes that other readers will see.
-func TestCompressFraming(t *testing.T) {
+func TestCompressFraming(t *testing.T) { // B8, B16, C-04
 	plain := bytes.Repeat([]byte("what Kafka's readers see "), 12_000)
 	packed := map[codec.Compression][]byte{}
 	empty := map[codec.Compression][]byte{}
@@ -116,7 +116,7 @@ func TestCompressFraming(t *testing.T) {
 }
 
 // TestCompressStored finds what does not get shorter in an lz4 frame as it is.
-func TestCompressStored(t *testing.T) {
+func TestCompressStored(t *testing.T) { // B16
 	plain := shapes()["random 65537"]
 	got, err := codec.NewLZ4(0).Compress(nil, plain)
 	require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestCompressStored(t *testing.T) {
 }
 
 // TestDecompressVectors has the forms that readers take and refuse, made by hand or by the formats' tools.
-func TestDecompressVectors(t *testing.T) {
+func TestDecompressVectors(t *testing.T) { // B4, B5, B7, B9, B13, B14, C-04, C-05, C-11
 	const (
 		lz4Hello    = "04224d186040820500008068656c6c6f00000000"
 		gzipHel     = "1f8b08000000000000ffcb48cd01001bf10be503000000"
@@ -203,7 +203,7 @@ func TestDecompressVectors(t *testing.T) {
 }
 
 // TestDecompressLZ4Checksums changes each byte of a frame with all checksums: each change is found.
-func TestDecompressLZ4Checksums(t *testing.T) {
+func TestDecompressLZ4Checksums(t *testing.T) { // B6
 	c := codec.NewLZ4(0)
 	frame, plain := lz4WithChecksums(t)
 	got, err := c.Decompress(nil, frame, len(plain))

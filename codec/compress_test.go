@@ -55,7 +55,7 @@ func shapes() map[string][]byte {
 	return all
 }
 
-func TestCompressorRoundTrip(t *testing.T) {
+func TestCompressorRoundTrip(t *testing.T) { // B1, C-02, C-13
 	prefix := []byte("what was there")
 	for _, c := range compressors {
 		for name, plain := range shapes() {
@@ -99,7 +99,7 @@ var levels = map[string]struct {
 	"zstd": {codec.NewZstd, []int{math.MinInt, -131072, -1, 0, 1, 3, 7, 22, math.MaxInt}},
 }
 
-func TestCompressorLevels(t *testing.T) {
+func TestCompressorLevels(t *testing.T) { // B1, B2, C-14
 	for name, row := range levels {
 		all := shapes()
 		for _, shape := range []string{"empty", "zeros 1", "zeros 98304", "random 65537", "words 1000", "words 98304"} {
@@ -123,7 +123,7 @@ func TestCompressorLevels(t *testing.T) {
 }
 
 // TestCompressorSlices decodes in the middle of other bytes (KAFKA-9203).
-func TestCompressorSlices(t *testing.T) {
+func TestCompressorSlices(t *testing.T) { // B9, C-03
 	plain := bytes.Repeat([]byte("sliced "), 20_000)
 	for _, c := range compressors {
 		packed, err := c.Compress(nil, plain)
@@ -142,7 +142,7 @@ func TestCompressorSlices(t *testing.T) {
 
 // TestCompressorShared runs one compressor on many goroutines, good and bad input in turn, and looks at
 // everything that was returned once more in the end.
-func TestCompressorShared(t *testing.T) {
+func TestCompressorShared(t *testing.T) { // C-06, C-12
 	for _, c := range compressors {
 		t.Run(c.Compression().String(), func(t *testing.T) {
 			t.Parallel()

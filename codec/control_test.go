@@ -9,7 +9,7 @@ import (
 	"github.com/stratalog/strata/codec"
 )
 
-func TestMarkers(t *testing.T) {
+func TestMarkers(t *testing.T) { // C49, C66, C107
 	for _, commit := range []bool{true, false} {
 		h := header(2, func(h *codec.Header) { h.BaseOffset, h.LeaderEpoch, h.ProducerID, h.ProducerEpoch = 17, 4, 42, 3 })
 		want := codec.Marker{Commit: commit, CoordinatorEpoch: 12}
@@ -33,7 +33,7 @@ func TestMarkers(t *testing.T) {
 	}
 }
 
-func TestMarkerNeedsProducer(t *testing.T) {
+func TestMarkerNeedsProducer(t *testing.T) { // C22
 	for _, h := range []codec.Header{
 		codec.NewHeader(2),
 		header(2, func(h *codec.Header) { h.ProducerID = 7 }),
@@ -44,7 +44,7 @@ func TestMarkerNeedsProducer(t *testing.T) {
 	}
 }
 
-func TestReadControl(t *testing.T) {
+func TestReadControl(t *testing.T) { // C71, M-22
 	for _, row := range []struct {
 		name, key string
 		want      codec.ControlType
@@ -72,7 +72,7 @@ func TestReadControl(t *testing.T) {
 	}
 }
 
-func TestReadMarker(t *testing.T) {
+func TestReadMarker(t *testing.T) { // C71
 	for _, row := range []struct {
 		name, key, value string
 		want             codec.Marker

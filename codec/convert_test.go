@@ -30,7 +30,7 @@ func shallow(t *testing.T, b []byte) (headers []codec.Header) {
 }
 
 // TestConvert converts three records of every format to every magic: only what the new format has not is lost.
-func TestConvert(t *testing.T) {
+func TestConvert(t *testing.T) { // C13, C102
 	formats(t, func(t *testing.T, magic int8, c codec.Compression) {
 		for to := range int8(3) {
 			h := compressed(magic, c)
@@ -67,7 +67,7 @@ func TestConvert(t *testing.T) {
 }
 
 // TestConvertLosses: markers and headers are left out on the way down, timestamp types stay.
-func TestConvertLosses(t *testing.T) {
+func TestConvertLosses(t *testing.T) { // C29, M-18
 	withHeaders := some(0)
 	withHeaders[0].Headers = []codec.RecordHeader{{Key: []byte("h"), Value: []byte("x")}}
 	b := encode(t, header(2, func(h *codec.Header) { h.Attributes, h.MaxTimestamp = codec.LogAppendTimeBit, 7000 }), withHeaders)
@@ -92,7 +92,7 @@ func TestConvertLosses(t *testing.T) {
 }
 
 // TestConvertFrom: what is not compressed is cut at the first offset, what is compressed stays whole.
-func TestConvertFrom(t *testing.T) {
+func TestConvertFrom(t *testing.T) { // C30, M-18
 	v0 := encode(t, codec.NewHeader(0), some(0)[:1])
 	plain := encode(t, header(2, func(h *codec.Header) { h.BaseOffset = 1 }), some(1))
 	h := compressed(2, codec.GZIP)
@@ -142,7 +142,7 @@ func TestConvertAppendTimes(t *testing.T) {
 	require.Equal(t, readAll(t, in), readAll(t, out))
 }
 
-func TestConvertBad(t *testing.T) {
+func TestConvertBad(t *testing.T) { // C100
 	good := encode(t, codec.NewHeader(2), some(0))
 	for _, row := range []struct {
 		name string
@@ -164,7 +164,7 @@ func TestConvertBad(t *testing.T) {
 }
 
 // TestConvertMixed is the mixture of formats with headers and large values that old consumers stumbled over.
-func TestConvertMixed(t *testing.T) {
+func TestConvertMixed(t *testing.T) { // C102, M-18
 	r := rand.New(rand.NewPCG(1, 2))
 	var in []byte
 	var want []codec.Record

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,7 +42,7 @@ func flippable(t *testing.T) (batches [][]byte) {
 // TestFlips flips every bit of a set of batches. Each flip is refused by Verify, or is in the bytes that no
 // checksum covers: offset and leader epoch, of which all that differs is what they say, or what a neighbour
 // finds.
-func TestFlips(t *testing.T) {
+func TestFlips(t *testing.T) { // C2, C63
 	c := codec.Kafka()
 	flips, refused, found, harmless, wrong := 0, 0, 0, 0, 0
 	for _, batch := range flippable(t) {
@@ -169,7 +170,7 @@ func (f lengthField) with(v int64) []byte {
 
 // TestLengths puts telling values into every length field: nothing but an error comes of it, or, where null is
 // meant, or a batch with fewer records than offsets, a batch that reads otherwise.
-func TestLengths(t *testing.T) {
+func TestLengths(t *testing.T) { // M-04
 	c := codec.Kafka()
 	count, failures := 0, 0
 	for _, f := range lengthFields(t) {
@@ -195,5 +196,127 @@ func TestLengths(t *testing.T) {
 			}
 		}
 	}
-	fmt.Printf("RESULT lengths=%d failures=%d\n", count, failures)
+	inCount, inFailures := lengthsInside(t)
+	fmt.Printf("RESULT lengths=%d failures=%d\n", count+inCount, failures+inFailures)
+}
+
+// insideField is a length field in what is compressed, or in what a compression puts around it.
+type insideField struct {
+	name string
+	in   []byte
+	at   int
+	number
+	read func(in []byte) (got string, _ error) // what in says, or why it says nothing
+	torn bool                                  // a size that is too large leaves what is before it, as in Kafka
+}
+
+// number is how a field holds a number.
+type number struct {
+	get func(b []byte) int64
+	put func(b []byte, v int64) []byte // over what b begins with
+}
+
+var (
+	be32 = number{
+		func(b []byte) int64 { return int64(int32(be.Uint32(b))) },
+		func(b []byte, v int64) []byte { be.PutUint32(b, uint32(v)); return b },
+	}
+	le32 = number{
+		func(b []byte) int64 { return int64(binary.LittleEndian.Uint32(b)) },
+		func(b []byte, v int64) []byte { binary.LittleEndian.PutUint32(b, uint32(v)); return b },
+	}
+	le64 = number{
+		func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) },
+		func(b []byte, v int64) []byte { binary.LittleEndian.PutUint64(b, uint64(v)); return b },
+	}
+	oneByte = number{
+		func(b []byte) int64 { return int64(b[0]) },
+		func(b []byte, v int64) []byte { b[0] = byte(v); return b },
+	}
+	uvarint = number{ // of one byte, until it is replaced
+		func(b []byte) int64 { return int64(b[0]) },
+		func(b []byte, v int64) []byte { return append(binary.AppendUvarint(nil, uint64(v)), b[1:]...) },
+	}
+	zstdBlock = number{ // above three bits that say what the block is
+		func(b []byte) int64 { return int64(b[0])>>3 | int64(b[1])<<5 | int64(b[2])<<13 },
+		func(b []byte, v int64) []byte {
+			header := uint32(b[0])&7 | uint32(v)<<3
+			b[0], b[1], b[2] = byte(header), byte(header>>8), byte(header>>16)
+			return b
+		},
+	}
+)
+
+// insideFields are all of them.
+func insideFields(t *testing.T) (fields []insideField) {
+	t.Helper()
+	texts := func(batch []byte) (text string, err error) {
+		recs, err := collect(codec.Kafka(), batch)
+		for _, r := range recs {
+			text += fmt.Sprintf("%q %q;", r.Key, r.Value)
+		}
+		return text, err
+	}
+	for _, c := range wrapperCompressors() {
+		for magic := range int8(2) {
+			keyAt := 18 + 8*int(magic)
+			read := func(run []byte) (string, error) { return texts(wrapper(t, magic, c, 1, run)) }
+			run := inner(t, magic, 0, 1)
+			name := fmt.Sprintf(" in %s of magic %d", c.Compression(), magic)
+			fields = append(fields,
+				insideField{"size" + name, run, sizeAt, be32, read, true},
+				insideField{"last size" + name, run, len(run)/2 + sizeAt, be32, read, true},
+				insideField{"key size" + name, run, keyAt, be32, read, false},
+				insideField{"value size" + name, run, keyAt + 4, be32, read, false})
+			batch := wrapper(t, magic, c, 1, run)
+			signed := func(batch []byte) (string, error) { return texts(sign(batch)) }
+			fields = append(fields,
+				insideField{"wrapper's key size" + name, batch, keyAt, be32, signed, false},
+				insideField{"wrapper's value size" + name, batch, keyAt + 4, be32, signed, false})
+		}
+	}
+	unpack := func(c codec.Compressor) func([]byte) (string, error) {
+		return func(in []byte) (string, error) {
+			got, err := c.Decompress(nil, in, 1<<20)
+			return string(got), err
+		}
+	}
+	const lz4Sized = "04224d186840050000000000000061" + "0500008068656c6c6f" + "00000000"
+	packedGzip := pack(t, compressors[0], []byte("hello"))
+	return append(
+		fields,
+		insideField{"gzip's size", packedGzip, len(packedGzip) - 4, le32, unpack(compressors[0]), false},
+		insideField{"snappy's block", pack(t, compressors[1], []byte("hello")), 16, be32, unpack(compressors[1]), false},
+		insideField{"snappy's size", pack(t, compressors[1], []byte("hello")), 20, uvarint, unpack(compressors[1]), false},
+		insideField{"lz4's block", pack(t, compressors[2], []byte("hello")), 7, le32, unpack(compressors[2]), false},
+		insideField{"lz4's content", unhex(t, lz4Sized), 6, le64, unpack(compressors[2]), false},
+		insideField{"zstd's block", unhex(t, "28b52ffd2005290000 68656c6c6f"), 6, zstdBlock, unpack(compressors[3]), false},
+		insideField{"zstd's content", unhex(t, "28b52ffd2005290000 68656c6c6f"), 5, oneByte, unpack(compressors[3]), false},
+	)
+}
+
+// lengthsInside is TestLengths for what is compressed.
+func lengthsInside(t *testing.T) (count, failures int) {
+	t.Helper()
+	for _, f := range insideFields(t) {
+		want, err := f.read(bytes.Clone(f.in))
+		require.NoError(t, err, f.name)
+		seen := map[string]bool{string(f.in): true}
+		is := f.get(f.in[f.at:])
+		for _, v := range []int64{0, 1, -1, is - 1, is + 1, math.MaxInt32, math.MaxUint32, math.MaxInt64, math.MinInt32} {
+			b := append(bytes.Clone(f.in[:f.at]), f.put(bytes.Clone(f.in[f.at:]), v)...)
+			if seen[string(b)] {
+				continue
+			}
+			seen[string(b)] = true
+			count++
+			got, err := f.read(bytes.Clone(b))
+			requireClass(t, err)
+			if err == nil && got != want && !(f.torn && strings.HasPrefix(want, got)) {
+				failures++
+				t.Errorf("%s: %d goes unnoticed", f.name, v)
+			}
+		}
+	}
+	return count, failures
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // TestNullIsNotEmpty round-trips null and empty keys and values in all formats.
-func TestNullIsNotEmpty(t *testing.T) {
+func TestNullIsNotEmpty(t *testing.T) { // C1, C40, C69, M-20
 	empty := []byte{}
 	formats(t, func(t *testing.T, magic int8, c codec.Compression) {
 		var recs []codec.Record
@@ -47,7 +47,7 @@ func TestRecordsLogAppendTime(t *testing.T) {
 	})
 }
 
-func TestRecordsDeleteHorizon(t *testing.T) {
+func TestRecordsDeleteHorizon(t *testing.T) { // C32
 	h := header(2, func(h *codec.Header) {
 		h.Attributes = codec.DeleteHorizonBit
 		h.BaseTimestamp = 100
@@ -82,7 +82,7 @@ func TestRecordsAlias(t *testing.T) {
 }
 
 // TestRecordsStop stops an iteration at each record.
-func TestRecordsStop(t *testing.T) {
+func TestRecordsStop(t *testing.T) { // C-18
 	formats(t, func(t *testing.T, magic int8, c codec.Compression) {
 		batch := encode(t, compressed(magic, c), some(0)[:1])
 		n := 0
@@ -95,7 +95,7 @@ func TestRecordsStop(t *testing.T) {
 }
 
 // TestRecordShapes are records that can be read, each with what comes out.
-func TestRecordShapes(t *testing.T) {
+func TestRecordShapes(t *testing.T) { // C69
 	long := bytes.Repeat([]byte("x"), 9000)
 	for _, row := range []struct {
 		name string
@@ -127,7 +127,7 @@ func bytesHeaders(n int) []codec.RecordHeader {
 }
 
 // TestBadRecords are batches with a right checksum that cannot be read.
-func TestBadRecords(t *testing.T) {
+func TestBadRecords(t *testing.T) { // C64, C70, M-07
 	good := rawRecord(0, 0, 1, "k", 1, "v", 0)
 	second := rawRecord(0, 1, 1, "k", 1, "v", 0)
 	two := append(bytes.Clone(good), second...)
@@ -188,7 +188,7 @@ func TestBadRecords(t *testing.T) {
 }
 
 // TestBadBatches are the byte vectors of known bugs, with what the codec says.
-func TestBadBatches(t *testing.T) {
+func TestBadBatches(t *testing.T) { // C50, C63, M-03, M-04, M-05, M-07
 	for _, row := range []struct {
 		name, hex               string
 		header, verify, records error

@@ -9,7 +9,7 @@ import (
 	"github.com/stratalog/strata/codec"
 )
 
-func TestRestamp(t *testing.T) {
+func TestRestamp(t *testing.T) { // C7, C11, C65
 	c := codec.Kafka()
 	formats(t, func(t *testing.T, magic int8, compression codec.Compression) {
 		recs := some(0)
@@ -92,7 +92,7 @@ func TestRestampErrors(t *testing.T) {
 	}
 }
 
-func TestWholeBatch(t *testing.T) {
+func TestWholeBatch(t *testing.T) { // C6
 	c := codec.Kafka()
 	formats(t, func(t *testing.T, magic int8, compression codec.Compression) {
 		batch := encode(t, compressed(magic, compression), some(0)[:1])
@@ -110,7 +110,7 @@ func TestWholeBatch(t *testing.T) {
 	})
 }
 
-func TestHeaderNeeds(t *testing.T) {
+func TestHeaderNeeds(t *testing.T) { // C50
 	c := codec.Kafka()
 	formats(t, func(t *testing.T, magic int8, compression codec.Compression) {
 		batch := encode(t, compressed(magic, compression), some(0)[:1])
@@ -133,7 +133,7 @@ func TestHeaderNeeds(t *testing.T) {
 	})
 }
 
-func TestBatches(t *testing.T) {
+func TestBatches(t *testing.T) { // C80, C92, M-19
 	c := codec.Kafka()
 	b, ends := stream(t, c, 2, codec.None, 3)
 	for cut := range len(b) + 1 {
@@ -150,6 +150,14 @@ func TestBatches(t *testing.T) {
 		require.Equal(t, want, got, "%d bytes", cut)
 	}
 
+	for zeros := range 17 { // of which nothing can be told
+		got := 0
+		for _, err := range codec.Batches(c, append(bytes.Clone(b), make([]byte, zeros)...)) {
+			require.NoError(t, err)
+			got++
+		}
+		require.Equal(t, 3, got, "%d zeros", zeros)
+	}
 	bad := append(bytes.Clone(b[:ends[1]]), make([]byte, 30)...)
 	var errs []error
 	for _, err := range codec.Batches(c, bad) {

@@ -15,7 +15,10 @@ func checkBatch(r *Rules, h *Header, first int8) error {
 	if r.Magic < 2 && (h.Attributes.Transactional() || h.ProducerID > NoProducerID) {
 		return fmt.Errorf("producer %d in magic %d: %w", h.ProducerID, r.Magic, ErrFormat)
 	}
-	if r.Recompress && r.Compression == Zstd && r.Magic < 2 {
+	switch {
+	case r.Recompress && r.Compression > Compression(CompressionMask):
+		return fmt.Errorf("compression %d: %w", r.Compression, ErrCompression)
+	case r.Recompress && r.Compression == Zstd && r.Magic < 2:
 		return fmt.Errorf("zstd in magic %d: %w", r.Magic, ErrFormat)
 	}
 	return nil

@@ -43,7 +43,7 @@ func timed() []codec.Record {
 }
 
 // TestValidate is what Kafka's own test of its validator says, for all formats in and out.
-func TestValidate(t *testing.T) {
+func TestValidate(t *testing.T) { // C25, C26, D1, D2, D3, D4, D5, D6, D7, D8, D16, D17, D18, D19, D35
 	for name, c := range validators() {
 		formats(t, func(t *testing.T, inMagic int8, from codec.Compression) {
 			for magic := range int8(3) {
@@ -118,7 +118,7 @@ func checkValidated(t *testing.T, got codec.Validated, inMagic int8, from codec.
 }
 
 // TestValidateKeeps: producer, sequence, transaction and the first timestamp stay, in place and encoded anew.
-func TestValidateKeeps(t *testing.T) {
+func TestValidateKeeps(t *testing.T) { // D4, D5, M-15
 	for name, c := range validators() {
 		for _, to := range []codec.Compression{codec.None, codec.GZIP} {
 			for _, appendTime := range []bool{false, true} {
@@ -165,7 +165,7 @@ func TestValidateVerified(t *testing.T) {
 }
 
 // TestValidateMarker: control records are not compressed.
-func TestValidateMarker(t *testing.T) {
+func TestValidateMarker(t *testing.T) { // D31
 	for name, c := range validators() {
 		in, err := codec.AppendMarker(nil, header(2, func(h *codec.Header) { h.ProducerID, h.ProducerEpoch = 7, 0 }), codec.Marker{}, now)
 		require.NoError(t, err)
@@ -191,7 +191,7 @@ func TestValidateNoTimestamps(t *testing.T) {
 }
 
 // TestValidateInPlace: only offset, epoch and, with log append time, what is covered by the checksum change.
-func TestValidateInPlace(t *testing.T) {
+func TestValidateInPlace(t *testing.T) { // D2, D6
 	in := encode(t, compressed(2, codec.LZ4), timed())
 	want := bytes.Clone(in)
 	got, err := codec.Validate(codec.Kafka(), nil, in, rules(2, func(r *codec.Rules) { r.Offset = 0 }))
@@ -242,7 +242,7 @@ func twice(magic int8, c codec.Compression) func(t *testing.T) []byte {
 	}
 }
 
-func TestValidateBatches(t *testing.T) {
+func TestValidateBatches(t *testing.T) { // D20, D22, D23, D24, D25, D26, D29, M-01, M-13
 	notClient := rules(2, func(r *codec.Rules) { r.FromClient = false })
 	to := func(magic int8, c codec.Compression) codec.Rules {
 		return rules(magic, func(r *codec.Rules) { r.Recompress, r.Compression = true, c })
@@ -338,7 +338,7 @@ func TestValidateBatches(t *testing.T) {
 }
 
 // TestValidateRenumbers: offsets that a client got wrong are put right where Kafka does so.
-func TestValidateRenumbers(t *testing.T) {
+func TestValidateRenumbers(t *testing.T) { // D21, M-12
 	zeros := raw(3, nil, func(b []byte) { clear(b[baseTimestampAt:producerIDAt]) })
 	for range 3 {
 		zeros = append(zeros, rawRecord(0, 0, -1, 1, "v", 0)...)
@@ -374,7 +374,7 @@ func TestValidateRenumbers(t *testing.T) {
 }
 
 // TestValidateRecords: the records that break a rule are told, all of them.
-func TestValidateRecords(t *testing.T) {
+func TestValidateRecords(t *testing.T) { // D9, D10, D11, D12, D15, D30
 	withTimes := func(times ...int64) []codec.Record {
 		var recs []codec.Record
 		for i, ts := range times {
@@ -469,4 +469,44 @@ func TestInvalidRecordsText(t *testing.T) {
 	}
 	require.Equal(t, "record 10: codec: invalid record, record 11: codec: invalid record, "+
 		"record 12: codec: invalid record, and 2 more", e.Error())
+}
+
+// TestValidateLevels: a batch of another level of the same compression stays as it came, and one of another
+// compression is what the log's own would have made: D33.
+func TestValidateLevels(t *testing.T) {
+	hard := codec.KafkaWith(codec.Options{Compressors: []codec.Compressor{codec.NewGzip(9), codec.NewLZ4(17)}})
+	quick := codec.KafkaWith(codec.Options{Compressors: []codec.Compressor{codec.NewGzip(1), codec.NewLZ4(1)}})
+	recs := someRecords(batchShape{100, 256})
+	in, err := hard.Append(nil, compressed(2, codec.GZIP), recs)
+	require.NoError(t, err)
+	r := codec.Rules{Magic: 2, LeaderEpoch: codec.NoLeaderEpoch, MaxAge: -1, MaxAhead: -1, FromClient: true, Recompress: true}
+
+	r.Compression = codec.GZIP
+	got, err := codec.Validate(quick, nil, bytes.Clone(in), r)
+	require.NoError(t, err)
+	require.Equal(t, in, got.Batches)
+
+	r.Compression = codec.LZ4
+	got, err = codec.Validate(quick, nil, bytes.Clone(in), r)
+	require.NoError(t, err)
+	want, err := quick.Append(nil, compressed(2, codec.LZ4), recs)
+	require.NoError(t, err)
+	require.Equal(t, want, got.Batches)
+}
+
+// TestValidateNoRecords: a batch of nothing but a header is refused, whatever it says of its compression: D26.
+func TestValidateNoRecords(t *testing.T) {
+	for from := codec.None; from <= codec.Zstd; from++ {
+		for to := codec.None; to <= codec.Zstd; to++ {
+			for _, client := range []bool{false, true} {
+				batch := raw(0, nil, func(b []byte) { b[attributesAt+1] = byte(from) })
+				for name, c := range validators() {
+					_, err := codec.Validate(c, nil, batch, rules(2, func(r *codec.Rules) {
+						r.Recompress, r.Compression, r.FromClient = true, to, client
+					}))
+					require.ErrorIs(t, err, codec.ErrInvalid, "%s: %s to %s", name, from, to)
+				}
+			}
+		}
+	}
 }

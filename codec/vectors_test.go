@@ -171,7 +171,7 @@ var vectors = []struct {
 	},
 }
 
-func TestVectors(t *testing.T) {
+func TestVectors(t *testing.T) { // C1, M-05
 	c := bare()
 	for _, v := range vectors {
 		t.Run(v.name, func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestVectors(t *testing.T) {
 }
 
 // TestChecksums are the checksums in Kafka's own test of its three formats.
-func TestChecksums(t *testing.T) {
+func TestChecksums(t *testing.T) { // C2, C42
 	recs := []codec.Record{
 		{Offset: 0, Timestamp: 283843, Key: []byte("key1"), Value: []byte("value1")},
 		{Offset: 1, Timestamp: 1234, Key: []byte("key2"), Value: []byte("value2")},

@@ -41,7 +41,7 @@ func wrapperCompressors() []codec.Compressor {
 }
 
 // TestWrapperOffsets reads wrappers whose offsets Kafka tells in different ways.
-func TestWrapperOffsets(t *testing.T) {
+func TestWrapperOffsets(t *testing.T) { // C8, C9
 	for _, row := range []struct {
 		name   string
 		magic  int8
@@ -96,7 +96,7 @@ func TestWrapperHeader(t *testing.T) {
 	}
 }
 
-func TestBadWrappers(t *testing.T) {
+func TestBadWrappers(t *testing.T) { // C4, C5, C9, C12
 	gzip := codec.NewGzip(0)
 	good := inner(t, 1, 0, 1)
 	nullValue := sign(append(wrapper(t, 1, gzip, 1, good)[:30], 0xff, 0xff, 0xff, 0xff))
@@ -136,7 +136,7 @@ func TestBadWrappers(t *testing.T) {
 }
 
 // TestTornWrapper: a message of which there is only the beginning ends the iteration, as in Kafka.
-func TestTornWrapper(t *testing.T) {
+func TestTornWrapper(t *testing.T) { // M-19
 	run := inner(t, 0, 5, 6)
 	batch := wrapper(t, 0, codec.NewGzip(0), 6, run[:len(run)-3])
 	recs, err := collect(codec.Kafka(), batch)
@@ -145,7 +145,7 @@ func TestTornWrapper(t *testing.T) {
 }
 
 // TestOtherMagicInside reads the wrappers of KAFKA-4298, which validation refuses.
-func TestOtherMagicInside(t *testing.T) {
+func TestOtherMagicInside(t *testing.T) { // D13, D27, M-14
 	for magic := range int8(2) {
 		other := 1 - magic
 		batch := wrapper(t, magic, codec.NewGzip(0), 2, inner(t, other, 0, 1, 2))
@@ -175,7 +175,7 @@ func TestOtherMagicAppendTime(t *testing.T) {
 }
 
 // TestValidateWrappers: what a client got wrong inside of a wrapper.
-func TestValidateWrappers(t *testing.T) {
+func TestValidateWrappers(t *testing.T) { // C105, D21, D28, M-12
 	for _, c := range wrapperCompressors() {
 		for magic := range int8(2) {
 			run := inner(t, magic, 0, 1, 2)
@@ -202,7 +202,7 @@ func TestValidateWrappers(t *testing.T) {
 }
 
 // TestBothKindsOfFlaw is the test of Kafka in which a timestamp outweighs another magic.
-func TestBothKindsOfFlaw(t *testing.T) {
+func TestBothKindsOfFlaw(t *testing.T) { // D14
 	run := inner(t, 0, 0, 1, 2, 3, 4)
 	run = append(run, encode(t, header(1, func(h *codec.Header) { h.BaseOffset = 5 }), []codec.Record{{Offset: 5, Timestamp: 1200}})...)
 	_, err := codec.Validate(codec.Kafka(), nil, wrapper(t, 1, codec.NewGzip(0), 5, run), rules(1, func(r *codec.Rules) { r.Now = 0 }))
@@ -255,7 +255,7 @@ func TestInnerChecksum(t *testing.T) {
 
 // TestLZ4HeaderChecksum: magic 0 is written with the checksum of KAFKA-3160 and read with any, magic 1 has the
 // right one.
-func TestLZ4HeaderChecksum(t *testing.T) {
+func TestLZ4HeaderChecksum(t *testing.T) { // B3, B16
 	const right, legacy = 0x82, 0x1a
 	for magic, row := range []struct {
 		valueAt int

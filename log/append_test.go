@@ -325,7 +325,7 @@ func TestAppendRecords(t *testing.T) {
 }
 
 // G23 testBrokerCompression: the log's compression replaces the producer's, unless it is the producer's.
-func TestG23Compression(t *testing.T) {
+func TestG23Compression(t *testing.T) { // B11
 	for producers := codec.None; producers <= codec.Zstd; producers++ {
 		for own := log.CompressionProducer; own <= log.CompressionZstd; own++ {
 			w := newWorld(t, backends[0])

@@ -54,7 +54,7 @@ func TestReadEmpty(t *testing.T) { // F2
 	})
 }
 
-func TestRead(t *testing.T) { // F3, F4, F5
+func TestRead(t *testing.T) { // F3, F4, F5, C96
 	eachWorld(t, func(w world) {
 		t := w.t
 		s := w.open(t, 40, segment.Options{})
@@ -87,7 +87,7 @@ func TestRead(t *testing.T) { // F3, F4, F5
 	})
 }
 
-func TestReadLimits(t *testing.T) { // F6, F7
+func TestReadLimits(t *testing.T) { // F6, F7, C97
 	eachWorld(t, func(w world) {
 		t := w.t
 		s := w.open(t, 40, segment.Options{IndexIntervalBytes: -1})
@@ -180,7 +180,7 @@ func TestTimestampsAfterTruncate(t *testing.T) { // F10
 	})
 }
 
-func TestFindTime(t *testing.T) { // F12
+func TestFindTime(t *testing.T) { // F12, C101
 	eachWorld(t, func(w world) {
 		t := w.t
 		s := w.open(t, 40, segment.Options{IndexIntervalBytes: 10})

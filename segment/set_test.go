@@ -13,7 +13,7 @@ import (
 )
 
 // TestMessageSet holds both message sets, on the disk and in memory, to the contract.
-func TestMessageSet(t *testing.T) { // C90, C99, F19
+func TestMessageSet(t *testing.T) { // C90, C91, C93, C95, C98, C99, F19
 	for name, open := range map[string]segment.OpenFunc{"file": segment.OpenFile, "mmap": segment.OpenMmap} {
 		t.Run("os+"+name, func(t *testing.T) { conformance.TestMessageSet(t, osFS, open, nil) })
 		t.Run("mem+"+name, func(t *testing.T) {

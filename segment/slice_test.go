@@ -17,7 +17,7 @@ import (
 	"github.com/stratalog/strata/segment"
 )
 
-func TestSliceBytes(t *testing.T) {
+func TestSliceBytes(t *testing.T) { // C81, C94
 	eachWorld(t, func(w world) {
 		t := w.t
 		s := w.open(t, 0, segment.Options{})
@@ -279,7 +279,7 @@ func TestSliceCommitted(t *testing.T) {
 
 // TestReadersBesideWriter reads while one appends, truncates and rolls indexes over, and sees whole batches
 // of what was written, in order, or that they were cut.
-func TestReadersBesideWriter(t *testing.T) {
+func TestReadersBesideWriter(t *testing.T) { // C93
 	rounds := int64(300)
 	if testing.Short() {
 		rounds = 60

@@ -13,7 +13,7 @@ import (
 )
 
 // scenarioID is the id of a scenario of Kafka's own tests.
-var scenarioID = regexp.MustCompile(`\b[EFGHIJQ][1-9][0-9]*\b`)
+var scenarioID = regexp.MustCompile(`\b[B-JQ][1-9][0-9]*\b`)
 
 // TestScenarios: each scenario that testdata/scenarios.txt lists is named in the comment of a test, or excused in
 // DESIGN.md by a row of a table that begins with its id.
