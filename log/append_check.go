@@ -112,7 +112,7 @@ func (in *incoming) checkBatch(c codec.Codec, batch []byte, h *codec.Header, f *
 
 // tooLarge is the error of a batch that is larger than MessageBytes.
 func tooLarge(size int, f *inForce) error {
-	return fmt.Errorf("%d bytes are more than %d: %w", size, f.MessageBytes, ErrRecordTooLarge)
+	return fmt.Errorf("%d bytes are more than max.message.bytes, %d: %w", size, f.MessageBytes, ErrRecordTooLarge)
 }
 
 // note keeps what is to be known of the next batch as it came.

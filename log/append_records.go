@@ -51,7 +51,10 @@ func (a *Appended) add(b Appended) {
 // encodeRecords encodes records, in batches that are not larger than allowed.
 func (l *Log) encodeRecords(recs []codec.Record) (sets [][]byte, err error) {
 	f := l.force.Load()
-	limit := int(min(f.MessageBytes, f.SegmentBytes))
+	limit, key := int(f.MessageBytes), "max.message.bytes"
+	if f.SegmentBytes < f.MessageBytes {
+		limit, key = int(f.SegmentBytes), "segment.bytes"
+	}
 	h := codec.NewHeader(f.magic())
 	if c := f.Compression; c != CompressionProducer {
 		h.Attributes |= codec.Attributes(c - CompressionNone)
@@ -64,7 +67,7 @@ func (l *Log) encodeRecords(recs []codec.Record) (sets [][]byte, err error) {
 			return err
 		}
 		if len(set) > limit {
-			return fmt.Errorf("append: %d bytes are more than %d: %w", len(set), limit, ErrRecordTooLarge)
+			return fmt.Errorf("append: %d bytes are more than %s, %d: %w", len(set), key, limit, ErrRecordTooLarge)
 		}
 		sets = append(sets, set)
 		b.Reset(h)

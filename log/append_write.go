@@ -67,7 +67,7 @@ func (l *Log) appendLocked(in *incoming, f *inForce, validated bool) (flush bool
 		return false, err
 	}
 	if n := int64(len(in.batches)); n > f.SegmentBytes {
-		return false, fmt.Errorf("append: %d bytes are more than a segment of %d: %w", n, f.SegmentBytes, ErrBatchTooLarge)
+		return false, fmt.Errorf("append: %d bytes are more than segment.bytes, %d: %w", n, f.SegmentBytes, ErrBatchTooLarge)
 	}
 	if v, err = l.rollFor(in, f, v); err != nil {
 		return false, err

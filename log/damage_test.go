@@ -121,11 +121,17 @@ func TestFlippedOffsetAtTheEndOfASegment(t *testing.T) {
 		delete(want, bases[1]-1)
 		name := path.Join(w.dir, name20(0)+".log")
 		flip(t, w.fs, name, int(st.Size)/int(bases[1])*int(bases[1]-1)+2)
+		var told []log.Damage
+		w.o.Events.Damaged = func(d log.Damage) { told = append(told, d) }
 		w.open()
 		got, damaged := map[int64]string{}, 0
 		for r, err := range w.l.Records(t.Context(), 0) {
 			if err != nil {
 				require.ErrorIs(t, err, segment.ErrOffsets)
+				require.Len(t, told, 1)
+				require.Equal(t, err, told[0].Err)
+				require.EqualValues(t, bases[1]-1, told[0].FirstOffset)
+				require.EqualValues(t, st.Size/bases[1], told[0].Size)
 				damaged++
 				continue
 			}

@@ -31,7 +31,7 @@ func (l *Log) Fail(cause error) {
 // fail makes the log read-only, unless it is so already, and returns what every change is answered with from
 // now on. The event goes out with the next delivery.
 func (l *Log) fail(cause error) error {
-	f := &failure{fmt.Errorf("%w: %w", ErrReadOnly, cause)}
+	f := &failure{fmt.Errorf("%w after a failure, until it is opened again: %w", ErrReadOnly, cause)}
 	if l.failed.CompareAndSwap(nil, f) {
 		l.warn("log is read-only", cause)
 		if tell := l.o.Events.Failed; tell != nil {

@@ -17,7 +17,8 @@ import (
 // Open opens the partition in the directory dir, or creates it empty.
 //
 //   - dir is a name in o.FS. Where that is nil, dir is a path of the operating system: o.FS is then fsio.OS
-//     of its parent, which is made where it is missing, and dir its last element; Close closes that FS.
+//     of its parent, which is made where it is missing, and dir its last element; Close closes that FS. An empty
+//     dir is fs.ErrInvalid: it is a setting that is missing, and not the working directory.
 //   - A directory that is open already, here or in another process, is fsio.ErrLocked. No file in it shows
 //     the lock.
 //   - What a crash left is put in order: compactions and splits are finished or undone, indexes repaired, the tail
@@ -110,6 +111,9 @@ func (l *Log) open(ctx context.Context, dir string) error {
 			return err
 		}
 		lock, err := l.fsys.Lock(dir)
+		if errors.Is(err, fsio.ErrLocked) {
+			return fmt.Errorf("it is open already, here or in another process: %w", err)
+		}
 		if err != nil {
 			return err
 		}
@@ -144,6 +148,9 @@ func (l *Log) makeDir() error {
 
 // openParent opens the operating system's filesystem at the parent of dir, and makes it where it is missing.
 func openParent(dir string, readOnly bool) (fsys *fsio.OSFS, name string, err error) {
+	if dir == "" {
+		return nil, "", fmt.Errorf("the directory has no name: %w", fs.ErrInvalid)
+	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, "", err

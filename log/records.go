@@ -6,7 +6,6 @@ import (
 	"iter"
 
 	"github.com/stratalog/strata/codec"
-	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/segment"
 )
 
@@ -73,22 +72,12 @@ func (l *Log) behindSegment(offset int64) int64 {
 
 // yieldSlice yields the records of s. It reports whether to go on behind it.
 func (l *Log) yieldSlice(s *segment.Slice, yield func(codec.Record, error) bool) bool {
-	return s.Visit(yield, func(err error) bool {
-		damaged := l.damaged(err)
-		return yield(codec.Record{}, err) && damaged
+	return s.Visit(yield, func(d *segment.Damage, err error) bool {
+		if d != nil {
+			l.tellDamage(*d)
+		}
+		return yield(codec.Record{}, err) && d != nil
 	})
-}
-
-// damaged tells of damage that a reader met, and reports whether err is that.
-func (l *Log) damaged(err error) bool {
-	at, ok := errors.AsType[*fsio.PosError](err)
-	if !ok || !isDamage(err) {
-		return false
-	}
-	l.tellDamage(segment.Damage{
-		Path: at.Path, Pos: at.Pos, FirstOffset: codec.NoOffset, NextOffset: codec.NoOffset, Err: err,
-	})
-	return true
 }
 
 // isDamage reports whether err is about bytes that are not what was written.

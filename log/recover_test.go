@@ -471,6 +471,16 @@ func TestReadOnly(t *testing.T) {
 	})
 }
 
+// A name that is empty is a setting that was forgotten, and does not stand for the working directory.
+func TestOpenNoName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	_, err := log.Open(t.Context(), "", log.Options{})
+	require.ErrorIs(t, err, fs.ErrInvalid)
+	there, err := os.ReadDir(".")
+	require.NoError(t, err)
+	require.Empty(t, there)
+}
+
 // Open makes the directory of a path, and closes what it opened.
 func TestOpenPath(t *testing.T) {
 	dir := path.Join(t.TempDir(), "some", "data", "orders-0")

@@ -16,6 +16,14 @@ type Damage struct {
 	Err         error // an *fsio.PosError, with codec.ErrCorrupt or index.ErrCorrupt inside
 }
 
+// lost is the damage to a batch whose header can be believed.
+func (s *Segment) lost(b Batch, why error) Damage {
+	return Damage{
+		Path: s.path(LogExt), Pos: b.Pos, Size: int64(b.Size),
+		FirstOffset: first(b), NextOffset: b.NextOffset(), Err: s.damage(b.Pos, why),
+	}
+}
+
 // damaged is where the damage begins that a step has met.
 func (w *walker) damaged() int64 {
 	if w.bad {

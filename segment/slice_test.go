@@ -165,10 +165,13 @@ func TestVisitStops(t *testing.T) {
 			going := r.Visit(func(rec codec.Record, err error) bool {
 				assert.NoError(t, err)
 				return step(rec.Offset)
-			}, func(err error) bool {
+			}, func(d *segment.Damage, err error) bool {
 				at, _ := errors.AsType[*fsio.PosError](err)
-				if assert.NotNil(t, at) {
+				if assert.NotNil(t, at) && assert.NotNil(t, d) {
 					assert.Equal(t, pos[1], at.Pos)
+					assert.Equal(t, segment.Damage{
+						Path: at.Path, Pos: pos[1], Size: pos[2] - pos[1], FirstOffset: 2, NextOffset: 4, Err: err,
+					}, *d)
 				}
 				return step(-1)
 			})
