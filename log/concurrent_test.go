@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,9 +18,11 @@ import (
 	"github.com/stratalog/strata/log"
 )
 
-// L-01 (KAFKA-2477), G46, L-23: readers beside an appender that rolls, one who truncates, one who retains and
-// one who syncs. Whatever a reader gets is whole, below its bound, and what was appended at that offset.
+// L-01 (KAFKA-2477), G46, L-23: readers, and followers that wait for the tail, beside an appender who also
+// truncates, one who rolls, one who retains and one who syncs. Whatever a reader gets is whole, below its bound,
+// and what was appended at that offset.
 func TestReadersBesideWriters(t *testing.T) {
+	var sum tally
 	for _, b := range backends[:2] {
 		t.Run(b.name, func(t *testing.T) {
 			w := newWorld(t, b)
@@ -31,8 +34,10 @@ func TestReadersBesideWriters(t *testing.T) {
 			var writers, others sync.WaitGroup
 			writers.Go(func() { appendAndTruncate(t, w, 300) })
 			for range 2 {
-				others.Go(func() { readTail(ctx, t, w.l) })
+				others.Go(func() { readTail(ctx, t, w.l, &sum) })
+				others.Go(func() { followTail(ctx, t, w.l, &sum) })
 			}
+			others.Go(func() { rollOften(ctx, t, w.l) })
 			others.Go(func() { every(ctx, func() { _ = w.l.Sync(w.l.EndOffset()) }) })
 			others.Go(func() { every(ctx, func() { keepSmall(t, w.l) }) })
 			others.Go(func() { every(ctx, func() { _, _ = w.l.State(), w.l.Stats() }) })
@@ -47,7 +52,13 @@ func TestReadersBesideWriters(t *testing.T) {
 			require.Equal(t, end, w.l.EndOffset())
 		})
 	}
+	fmt.Printf("RESULT log reads=%d records=%d waits=%d torn=%d\n", sum.reads.Load(), sum.records.Load(), sum.waits.Load(), sum.torn.Load())
+	require.NotZero(t, sum.records.Load())
+	require.NotZero(t, sum.waits.Load())
 }
+
+// tally counts what readers got.
+type tally struct{ reads, records, waits, torn atomic.Int64 }
 
 // every calls do until ctx is done.
 func every(ctx context.Context, do func()) {
@@ -60,7 +71,10 @@ func every(ctx context.Context, do func()) {
 // appendAndTruncate appends records whose values tell their offsets, and sometimes goes back a little.
 func appendAndTruncate(t *testing.T, w *world, n int) {
 	rnd := rand.New(rand.NewPCG(7, 7))
-	for range n {
+	for i := range n {
+		if i%20 == 0 {
+			runtime.Gosched() // who waits comes to read
+		}
 		end := w.l.EndOffset()
 		got, err := w.l.Append(set(t, rec(fmt.Sprint(end)), rec(fmt.Sprint(end+1))))
 		if !assert.NoError(t, err) || !assert.Equal(t, end, got.BaseOffset) {
@@ -88,26 +102,60 @@ func keepSmall(t *testing.T, l *log.Log) {
 	assert.NoError(t, err)
 }
 
+// rollOften rolls after every few records.
+func rollOften(ctx context.Context, t *testing.T, l *log.Log) {
+	next := int64(0)
+	every(ctx, func() {
+		if end := l.EndOffset(); end >= next {
+			_, err := l.Roll()
+			assert.NoError(t, err)
+			next = end + 5
+		}
+	})
+}
+
 // readTail reads around the end.
-func readTail(ctx context.Context, t *testing.T, l *log.Log) {
+func readTail(ctx context.Context, t *testing.T, l *log.Log, sum *tally) {
 	rnd := rand.New(rand.NewPCG(9, 9))
 	for ctx.Err() == nil {
 		from := max(l.EndOffset()-4+rnd.Int64N(6), 0)
-		s, err := l.ReadWith(from, log.ReadOptions{MaxBytes: 300, Isolation: log.Isolation(rnd.IntN(3))})
-		if err != nil {
-			assert.ErrorIs(t, err, log.ErrOffsetOutOfRange)
-			continue
-		}
-		for r, err := range s.Records() {
-			if errors.Is(err, io.ErrUnexpectedEOF) {
-				break // truncated meanwhile
-			}
-			if !assert.NoError(t, err) || !assert.Equal(t, fmt.Sprint(r.Offset), string(r.Value)) {
-				return
-			}
-		}
-		assert.NoError(t, s.Close())
+		readAt(t, l, from, log.Isolation(rnd.IntN(3)), sum)
 	}
+}
+
+// followTail waits for the next record, and reads it, unless it is truncated again.
+func followTail(ctx context.Context, t *testing.T, l *log.Log, sum *tally) {
+	rnd := rand.New(rand.NewPCG(8, 8))
+	for {
+		from, isolation := l.EndOffset(), log.Isolation(rnd.IntN(3))
+		if err := l.Wait(ctx, from, isolation); err != nil {
+			assert.ErrorIs(t, err, context.Canceled)
+			return
+		}
+		sum.waits.Add(1)
+		readAt(t, l, from, isolation, sum)
+	}
+}
+
+// readAt reads from an offset on.
+func readAt(t *testing.T, l *log.Log, from int64, i log.Isolation, sum *tally) {
+	s, err := l.ReadWith(from, log.ReadOptions{MaxBytes: 300, Isolation: i})
+	if err != nil {
+		assert.ErrorIs(t, err, log.ErrOffsetOutOfRange)
+		return
+	}
+	sum.reads.Add(1)
+	for r, err := range s.Records() {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			break // truncated meanwhile
+		}
+		if !assert.NoError(t, err) || !assert.Equal(t, fmt.Sprint(r.Offset), string(r.Value)) {
+			sum.torn.Add(1)
+			break
+		}
+		sum.records.Add(1)
+	}
+	assert.NoError(t, s.Close())
 }
 
 // Concurrent appenders get offsets without gaps, each its own.

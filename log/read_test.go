@@ -118,8 +118,20 @@ func TestWait(t *testing.T) {
 	wait(ctx, 1, log.ReadToEnd)
 	cancel()
 	require.ErrorIs(t, <-results, context.Canceled)
-	wait(t.Context(), 1, log.ReadToEnd)
+	w.append(produced(t, 7, 0, 0, true, 1))
+	w.l.SetHighWatermark(2)
+	require.NoError(t, l.Wait(t.Context(), 1, log.ReadUncommitted))
+	wait(t.Context(), 1, log.ReadCommitted)
+	w.end(7, 0, false)
+	w.l.SetHighWatermark(3)
+	require.NoError(t, <-results)
+	wait(t.Context(), 3, log.ReadToEnd)
 	w.close()
+	require.ErrorIs(t, <-results, log.ErrClosed)
+
+	l = w.open()
+	wait(t.Context(), 3, log.ReadToEnd)
+	require.NoError(t, l.Delete(t.Context()))
 	require.ErrorIs(t, <-results, log.ErrClosed)
 }
 
