@@ -191,6 +191,9 @@ func (l *Log) write(in *incoming, v *view, a *producer.Analysis) error {
 	next.end, next.size = in.lastOffset+1, active.Size()
 	in.aborted = a.Commit(in.aborted[:0])
 	var failed error
+	if len(in.aborted) > 0 {
+		l.syncer.names.Store(true) // the first one makes the file
+	}
 	for i, t := range in.aborted {
 		if err := active.AppendAborted(t); err != nil {
 			failed = l.fail(err)

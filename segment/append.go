@@ -293,7 +293,9 @@ func (s *Segment) finish() error {
 }
 
 // Sync makes the message set durable, and then, of a sealed segment, its indexes. The indexes of an active
-// one are built anew after a crash, so that a group commit costs one fdatasync.
+// one are built anew after a crash, so that a group commit costs one fdatasync. The index of aborted transactions
+// is synced with either, where it was changed: once all is synced and the segment is rolled, nothing builds it
+// anew, and what is missing there passes for committed.
 //
 //   - After a failed Sync every later one is ErrBroken, with the cause.
 func (s *Segment) Sync() error {
@@ -314,20 +316,24 @@ func (s *Segment) Sync() error {
 
 // sync syncs the message set, and the indexes if they are to be durable, too.
 func (s *Segment) sync(indexes bool) error {
-	err := syncOne(s.log.acquire())
-	if err != nil || !indexes {
+	if err := syncOne(s.log.acquire()); err != nil {
 		return err
 	}
-	for _, f := range []*indexFile{&s.offset, &s.time} {
-		x, err := f.use()
-		if err != nil {
-			return err
-		}
-		if x != nil {
-			if err := syncOne(x, nil); err != nil {
+	if indexes {
+		for _, f := range []*indexFile{&s.offset, &s.time} {
+			x, err := f.use()
+			if err != nil {
 				return err
 			}
+			if x != nil {
+				if err := syncOne(x, nil); err != nil {
+					return err
+				}
+			}
 		}
+	}
+	if !s.unsure.Swap(false) && !indexes {
+		return nil
 	}
 	return syncOne(s.txn.acquire())
 }
@@ -362,7 +368,9 @@ func (s *Segment) AppendAborted(t index.AbortedTxn) error {
 		return err
 	}
 	defer txn.release()
-	return txn.value.Append(t)
+	err = txn.value.Append(t)
+	s.unsure.Store(true) // behind it, since a Sync may run
+	return err
 }
 
 // Aborted adds to dst the aborted transactions that have records in [from, to), as far as this segment

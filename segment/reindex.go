@@ -186,6 +186,7 @@ func (s *Segment) putAborted(ts []index.AbortedTxn) error {
 	if same, err := s.hasAborted(ts); same || err != nil {
 		return err
 	}
+	defer s.unsure.Store(true)
 	if err := errors.Join(s.dropSum(), s.dropAborted(codec.NoOffset)); err != nil {
 		return err
 	}

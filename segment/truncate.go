@@ -68,7 +68,9 @@ func (s *Segment) dropFrom(offset int64) error {
 		return err
 	}
 	defer txn.release()
-	return txn.value.Truncate(offset)
+	err = txn.value.Truncate(offset)
+	s.unsure.Store(true)
+	return err
 }
 
 // shorten keeps the first n entries of x.
