@@ -33,7 +33,7 @@ func TestFailAnywhere(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					return row.run(&powered{Log: l, fsys: fsys})
+					return row.run(&powered{Log: l, fsys: fsys, parts: parts})
 				},
 				func(_ testing.TB, image *crashfs.FS, h crashfs.History, _ fsio.Op) error {
 					return judge(image, parts, h, false)

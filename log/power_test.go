@@ -25,12 +25,15 @@ type deed struct {
 	kind string
 	to   int64 // an offset
 	text string
+	by   sender // of what was appended
 }
 
 // powered is a log on a disk that loses power.
 type powered struct {
 	*log.Log
 	fsys  *crashfs.FS
+	parts segment.Parts
+	stays error // why it is closed for good, or nothing is sent any more
 	at    int
 	round int // tells the records of one offset apart
 }
@@ -42,14 +45,16 @@ func openPowered(fsys fsio.FS, parts segment.Parts) (*log.Log, error) {
 	})
 }
 
-func (p *powered) note(kind string, to int64, text string) {
+func (p *powered) note(kind string, to int64, text string) { p.noteOf(sender{}, kind, to, text) }
+
+func (p *powered) noteOf(by sender, kind string, to int64, text string) {
 	p.at++
-	p.fsys.Note(deed{p.at, kind, to, text})
+	p.fsys.Note(deed{p.at, kind, to, text, by})
 }
 
 func (p *powered) ack(kind string, to int64) {
 	p.at++
-	p.fsys.Ack(deed{p.at, kind, to, ""})
+	p.fsys.Ack(deed{at: p.at, kind: kind, to: to})
 }
 
 // add appends n records, each in a batch of its own.
@@ -96,15 +101,39 @@ func (p *powered) reset(to int64) error {
 	return err
 }
 
-func (p *powered) drop(to int64) error {
+func (p *powered) deleteBefore(to int64) error {
 	p.note("drop", to, "")
-	if _, err := p.DeleteBefore(to); err != nil {
+	_, err := p.DeleteBefore(to)
+	if err == nil {
+		p.ack("dropped", to)
+	}
+	return err
+}
+
+func (p *powered) drop(to int64) error {
+	if err := p.deleteBefore(to); err != nil {
 		return err
 	}
-	p.ack("dropped", to)
 	_, err := p.Retain(context.Background())
 	if err == nil {
 		_, err = p.Reap(context.Background())
+	}
+	return err
+}
+
+// reopen closes the log, which syncs it, and opens it again. Once that failed, it stays closed.
+func (p *powered) reopen() error {
+	if p.stays != nil {
+		return p.stays
+	}
+	end := p.EndOffset()
+	if p.stays = p.Close(); p.stays != nil {
+		return p.stays
+	}
+	p.ack("synced", end)
+	l, err := openPowered(p.fsys, p.parts)
+	if p.stays = err; err == nil {
+		p.Log = l
 	}
 	return err
 }
@@ -141,6 +170,30 @@ var powerCuts = []struct {
 	{"retain", func(p *powered) error {
 		return errors.Join(p.add(8), p.sync(), p.drop(2), p.add(2), p.drop(7), p.sync(), p.Close())
 	}},
+	{"delete records", func(p *powered) error {
+		return errors.Join(p.add(3), p.deleteBefore(1), p.add(2), p.sync(), p.deleteBefore(5), p.add(1), p.sync(), p.Close())
+	}},
+	{"close and open again", func(p *powered) error {
+		return errors.Join(p.add(2), p.reopen(), p.add(3), p.sync(), p.add(1), p.reopen(), p.reopen(), p.add(1), p.sync(), p.Close())
+	}},
+	{"transactions", func(p *powered) error {
+		return errors.Join(
+			p.send(sender{id: 1, txn: true}), p.send(sender{id: 2, txn: true}), p.send(sender{id: 1, sequence: 1, txn: true}), p.sync(),
+			p.send(sender{id: 1, marker: true}), p.send(sender{id: 3}), p.send(sender{id: 2, marker: true, commit: true}), p.sync(),
+			p.send(sender{id: 1, sequence: 2, txn: true}), p.send(sender{id: 3, sequence: 1}), p.reopen(),
+			p.send(sender{id: 2, sequence: 1, txn: true}), p.send(sender{id: 1, marker: true}), p.sync(), p.Close())
+	}},
+	{"truncate a transaction", func(p *powered) error {
+		return errors.Join(
+			p.send(sender{id: 1, txn: true}), p.send(sender{id: 2}), p.send(sender{id: 1, marker: true}), p.sync(), p.cut(2),
+			p.send(sender{id: 1, marker: true, commit: true}), p.send(sender{id: 2, sequence: 1}), p.sync(), p.Close())
+	}},
+	{"leader epochs", func(p *powered) error {
+		return errors.Join(
+			p.send(sender{leader: 1}), p.send(sender{leader: 1}), p.send(sender{leader: 2}), p.sync(),
+			p.send(sender{leader: 4}), p.send(sender{leader: 4}), p.sync(), p.cut(3), p.send(sender{leader: 5}),
+			p.send(sender{leader: 7}), p.sync(), p.Close())
+	}},
 }
 
 // TestPowerCutAnywhere cuts the power after each event of each workload, in every way that a policy knows,
@@ -161,7 +214,7 @@ func TestPowerCutAnywhere(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					return row.run(&powered{Log: l, fsys: fsys})
+					return row.run(&powered{Log: l, fsys: fsys, parts: b.parts})
 				}
 				for _, config := range powerConfigs() {
 					report := crashfs.CrashEverywhere(t, config, workload, func(_ testing.TB, image *crashfs.FS, h crashfs.History) error {
@@ -208,6 +261,7 @@ type expectation struct {
 	latest  map[int64]string // the last appended
 	end     int64            // of the records that ever were
 	start   [2]int64         // the least and the most that StartOffset may be
+	senders                  // of what was appended, and not cut
 }
 
 func expect(h crashfs.History, killed bool) *expectation {
@@ -233,6 +287,7 @@ func (e *expectation) apply(d deed, acked, killed bool) {
 		e.allowed[d.to] = append(e.allowed[d.to], d.text)
 		e.latest[d.to] = d.text
 		e.end = max(e.end, d.to+1)
+		e.add(d)
 	case "appended", "synced":
 		for o, text := range e.latest {
 			if o < d.to && (d.kind == "synced" || killed) {
@@ -240,6 +295,7 @@ func (e *expectation) apply(d deed, acked, killed bool) {
 			}
 		}
 	case "cut":
+		e.cut(d.to, acked)
 		for o := range e.latest {
 			if o >= d.to {
 				delete(e.owed, o)
@@ -271,10 +327,11 @@ func judge(image fsio.FS, parts segment.Parts, h crashfs.History, killed bool) e
 	if err != nil {
 		return err
 	}
-	if err := e.holds(l); err != nil {
+	if err := errors.Join(e.holds(l), e.senders.hold(l)); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	end := l.EndOffset()
+	e.cut(end, true)
 	got, err := l.AppendRecords(codec.Record{Timestamp: started, Value: []byte(extra)})
 	if err == nil && got.LastOffset != end {
 		err = fmt.Errorf("a record after the end %d is at %d", end, got.LastOffset)
@@ -301,6 +358,7 @@ func (e *expectation) holds(l *log.Log) error {
 		if err != nil {
 			return err
 		}
+		next = e.behindMarkers(next, l.EndOffset())
 		if r.Offset != next {
 			return fmt.Errorf("record %d comes where %d should", r.Offset, next)
 		}
@@ -313,7 +371,7 @@ func (e *expectation) holds(l *log.Log) error {
 			return fmt.Errorf("record %d is %q, acknowledged as %q", r.Offset, text, want)
 		}
 	}
-	if next != l.EndOffset() {
+	if next = e.behindMarkers(next, l.EndOffset()); next != l.EndOffset() {
 		return fmt.Errorf("the records end at %d, the log at %d", next, l.EndOffset())
 	}
 	for o, text := range e.owed {
