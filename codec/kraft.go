@@ -61,7 +61,8 @@ type KRaftEndpoint struct {
 // The functions below read a control record whose type is theirs. Another type, or a value that ends early, is
 // ErrInvalid; what is behind the fields that are known is left alone.
 
-// ReadLeaderChange reads a ControlLeaderChange record.
+// ReadLeaderChange reads a ControlLeaderChange record, by the version that it says it has. Kafka up to 4.4 writes
+// version 0, and reads any as that.
 func ReadLeaderChange(r Record) (LeaderChange, error) {
 	f, err := openControl(r, ControlLeaderChange)
 	v := LeaderChange{Version: f.int16(), LeaderID: f.int32()}
