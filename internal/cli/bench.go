@@ -26,11 +26,12 @@ type benchLine struct {
 
 // work is something that is measured: strata and the bare system calls in turn, several times.
 type work struct {
-	name  string
-	about string
-	bytes int64 // that a round moves
+	name   string
+	about  string
+	amount int64  // of a round
+	unit   string // of the rates: millions of what amount counts, a second
 	// start makes what the rounds need below dir.
-	start func(ctx context.Context, dir string, bytes int64) (rounds, error)
+	start func(ctx context.Context, dir string, amount int64) (rounds, error)
 }
 
 // rounds are the two sides of a work.
@@ -47,9 +48,11 @@ const benchRounds = 7
 
 // works are what bench measures.
 var works = []work{
-	{"append-1k-x100", "append as leader, batches of 100 records of 1 KiB, no sync; limit: write + CRC-32C", 128 << 20, appending(100, 1<<10)},
-	{"append-100b-x100", "the same with records of 100 bytes", 64 << 20, appending(100, 100)},
-	{"scan-1g", "visit all records of 1 GiB, checksums checked; limit: pread + CRC-32C", 1 << 30, scanning(100, 1<<10)},
+	{"append-1k-x100", "append as leader, batches of 100 records of 1 KiB, no sync; limit: write + CRC-32C", 128 << 20, "MB/s", appending(100, 1<<10)},
+	{"append-100b-x100", "the same with records of 100 bytes", 64 << 20, "MB/s", appending(100, 100)},
+	{"scan-1g", "visit all records of 1 GiB, checksums checked; limit: pread + CRC-32C", 1 << 30, "MB/s", scanning(100, 1<<10)},
+	{"lookup-10m", "look-ups anywhere in an offset index of 10 MiB; limit: a binary search of the same mapped bytes", 1 << 20, "M/s", lookingUp},
+	{"producers-100k", "append records of 100 bytes, one a batch, of 100,000 producers in turn; limit: of none", 16 << 20, "MB/s", producing},
 }
 
 // newBench is the verb bench.
@@ -58,8 +61,8 @@ func newBench(e *env) *cobra.Command {
 	var only []string
 	cmd := &cobra.Command{
 		Use:   "bench [flags]",
-		Short: "Measure appending and scanning beside the bare system calls",
-		Long:  "bench measures works on this machine, each beside the same bytes by the bare system calls, in turn, and\ntells the medians. The works:\n\n" + worksHelp(),
+		Short: "Measure appending, scanning and looking up beside the bare limits",
+		Long:  "bench measures works on this machine, each beside a limit in the same run, in turn, and tells the medians.\nThe works:\n\n" + worksHelp(),
 		Args:  takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "text" && output != "json" {
@@ -127,14 +130,14 @@ func (e *env) bench(ctx context.Context, todo []work, dir string, asJSON bool) (
 			}
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%.0f %s\tof %.0f\t%.2f\n", line.Name, line.Value, line.Unit, line.Limit, line.Ratio)
+		fmt.Fprintf(table, "%s\t%.4g %s\tof %.4g\t%.2f\n", line.Name, line.Value, line.Unit, line.Limit, line.Ratio)
 	}
 	return table.Flush()
 }
 
 // measure does the work in turn with its limit.
 func (w work) measure(ctx context.Context, dir string) (line benchLine, err error) {
-	r, err := w.start(ctx, dir, w.bytes)
+	r, err := w.start(ctx, dir, w.amount)
 	if err != nil {
 		return benchLine{}, err
 	}
@@ -156,11 +159,11 @@ func (w work) measure(ctx context.Context, dir string) (line benchLine, err erro
 		}
 	}
 	value, limit := median(values), median(limits)
-	return benchLine{w.name, value, "MB/s", limit, value / limit}, nil
+	return benchLine{w.name, value, w.unit, limit, value / limit}, nil
 }
 
-// rate is w's bytes in the time took, in MB/s.
-func (w work) rate(took time.Duration) float64 { return float64(w.bytes) / 1e6 / took.Seconds() }
+// rate is w's amount in the time took, in millions a second.
+func (w work) rate(took time.Duration) float64 { return float64(w.amount) / 1e6 / took.Seconds() }
 
 // median is the middle one of an odd number of values.
 func median(values []float64) float64 {
