@@ -131,6 +131,9 @@ func newAppender(e *env, o appendOptions) (*appender, error) {
 
 // run appends what standard input has to the partition in dir.
 func (a *appender) run(ctx context.Context, dir string) error {
+	if namePartition(dir).topic == nil {
+		a.notice("%s is no partition's name, which ends in a dash and a number, as orders-0: no broker starts with it", dir)
+	}
 	err := a.change(ctx, dir, a.options, func(_ *above, l *log.Log) error {
 		a.log = l
 		return a.lines(ctx)

@@ -100,6 +100,12 @@ func (l *ls) dir(ctx context.Context, dir string) (err error) {
 	for _, w := range v.Warnings() {
 		l.notice("%s: %v", path.Join(dir, w.File), w.Err)
 	}
+	open := func(p manager.PartitionView) (*log.Log, error) { return v.Open(ctx, p, log.Options{}) }
+	if r, err := (&partition{fsys: at.fsys}).resume(); r == nil && err == nil { // the logs tell of themselves, as they do stat
+		open = func(p manager.PartitionView) (*log.Log, error) {
+			return log.Open(ctx, p.Dir, log.Options{FS: at.fsys, ReadOnly: true})
+		}
+	}
 	for _, p := range v.Partitions() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -107,15 +113,18 @@ func (l *ls) dir(ctx context.Context, dir string) (err error) {
 		if !l.only.MatchString(p.Topic) {
 			continue
 		}
-		if err := l.row(newLsLine(ctx, v, p, path.Join(dir, p.Dir))); err != nil {
+		if err := l.row(newLsLine(open, p, path.Join(dir, p.Dir))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// openView opens the log of a partition to be looked at.
+type openView func(manager.PartitionView) (*log.Log, error)
+
 // newLsLine is the line of the partition p, whose directory is dir.
-func newLsLine(ctx context.Context, v *manager.View, p manager.PartitionView, dir string) lsLine {
+func newLsLine(open openView, p manager.PartitionView, dir string) lsLine {
 	line := lsLine{
 		Type: "partition", Dir: dir, Topic: p.Topic, Partition: p.ID, Role: roleText(p.Role),
 		StartOffset: codec.NoOffset, EndOffset: codec.NoOffset, MaxTimestamp: codec.NoTimestamp,
@@ -124,7 +133,7 @@ func newLsLine(ctx context.Context, v *manager.View, p manager.PartitionView, di
 		id := checkpoint.FormatID(p.TopicID)
 		line.TopicID = &id
 	}
-	if err := line.read(ctx, v, p); err != nil {
+	if err := line.read(open, p); err != nil {
 		text := err.Error()
 		line.Error = &text
 	}
@@ -132,8 +141,8 @@ func newLsLine(ctx context.Context, v *manager.View, p manager.PartitionView, di
 }
 
 // read fills in what the log of p tells.
-func (line *lsLine) read(ctx context.Context, v *manager.View, p manager.PartitionView) (err error) {
-	l, err := besideWriter(func() (*log.Log, error) { return v.Open(ctx, p, log.Options{}) })
+func (line *lsLine) read(open openView, p manager.PartitionView) (err error) {
+	l, err := besideWriter(func() (*log.Log, error) { return open(p) })
 	if err != nil {
 		return err
 	}

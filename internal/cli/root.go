@@ -12,7 +12,9 @@ func newRoot(e *env) *cobra.Command {
 		Use:   "strata",
 		Short: "Read, check and write Apache Kafka log directories",
 		Long: "strata reads, checks and writes Apache Kafka log directories, without a JVM.\n\n" +
-			"Verbs that read take no lock and write nothing: they may be used on a running broker's directory.",
+			"Verbs that read take no lock and write nothing: they may be used on a running broker's directory.\n\n" +
+			"Exit status: 0 done, 1 failed, 2 wrong arguments, 3 damage was found, 4 the directory is in use, 5 refused\n" +
+			"since acknowledged records would be lost, 130 interrupted.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -31,7 +31,8 @@ func newTruncate(e *env) *cobra.Command {
 			"Without --execute it only tells what would be dropped. What is dropped is kept in the quarantine, in\n" +
 			"files named by where the bytes lay, such as orders-0/00000000000000000042.log.4173.\n\n" +
 			"Records below the high watermark were acknowledged to producers, and consumers may have seen them: to\n" +
-			"drop those, too, takes --force-below-high-watermark. Without it the exit status is 5.\n\n" +
+			"drop those, too, takes --force-below-high-watermark. Without it the exit status is 5. Outside of a log\n" +
+			"directory no checkpoint tells the high watermark, and nothing is refused.\n\n" +
 			"The directory above is locked as a broker does it where it is a log directory.",
 		Example: "  strata truncate --to-offset 42 /var/lib/kafka/orders-0\n" +
 			"  strata truncate --to-offset 42 --execute /var/lib/kafka/orders-0\n" +
@@ -77,6 +78,7 @@ type truncation struct {
 	p             *partition
 	kept          *quarantine
 	oldEnd, end   int64 // of the log; the first offset of a batch, or behind one
+	asked         int64 // the offset to end at, end or in the batch that begins there
 	start         int64 // of the log, before
 	pieces        []cutPiece
 	bytes         int64
@@ -90,7 +92,7 @@ type cutPiece struct {
 
 // truncation finds out what goes by truncating p, whose log is in the state st, to offset.
 func (p *partition) truncation(ctx context.Context, st log.State, offset int64) (*truncation, error) {
-	x := &truncation{p: p, oldEnd: st.EndOffset, end: min(offset, st.EndOffset), start: st.StartOffset}
+	x := &truncation{p: p, oldEnd: st.EndOffset, end: min(offset, st.EndOffset), asked: offset, start: st.StartOffset}
 	if offset >= st.EndOffset {
 		return x, nil
 	}
@@ -198,13 +200,16 @@ func (x *truncation) text(executed bool) string {
 	if x.end >= x.oldEnd {
 		return fmt.Sprintf("%s: nothing to drop, the log ends at offset %d", x.p.path, x.oldEnd)
 	}
-	would, kept := "would drop", ""
+	would, kept, why := "would drop", "", ""
+	if x.end < x.asked {
+		why = fmt.Sprintf(", where the batch begins that %d lies in", x.asked)
+	}
 	if executed {
 		would = "dropped"
 		if x.kept != nil {
 			kept = ", kept in " + x.kept.dir
 		}
 	}
-	return fmt.Sprintf("%s: %s offsets %d to %d, %s, %s whole: the log ends at offset %d%s", x.p.path, would, x.end, x.oldEnd-1,
-		counted(x.bytes, "byte"), counted(int64(x.wholeSegments), "segment"), x.end, kept)
+	return fmt.Sprintf("%s: %s offsets %d to %d, %s, %s whole: the log ends at offset %d%s%s", x.p.path, would, x.end, x.oldEnd-1,
+		counted(x.bytes, "byte"), counted(int64(x.wholeSegments), "segment"), x.end, why, kept)
 }
