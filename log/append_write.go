@@ -69,12 +69,16 @@ func (l *Log) appendLocked(in *incoming, f *inForce, validated bool) (flush bool
 	if n := int64(len(in.batches)); n > f.SegmentBytes {
 		return false, fmt.Errorf("append: %d bytes are more than segment.bytes, %d: %w", n, f.SegmentBytes, ErrBatchTooLarge)
 	}
-	if v, err = l.rollFor(in, f, v); err != nil {
-		return false, err
+	analysis, duplicate, refused := l.analyze(in, f)
+	// As in Kafka an append that is refused may have rolled, but not to behind a gap: what is appended next
+	// would lie below its segment's base.
+	if refused == nil || in.firstOffset <= v.end {
+		if v, err = l.rollFor(in, f, v); err != nil {
+			return false, err
+		}
 	}
-	analysis, duplicate, err := l.analyze(in, f)
-	if err != nil {
-		return false, err
+	if refused != nil {
+		return false, refused
 	}
 	in.result.StartOffset = v.start
 	if duplicate {

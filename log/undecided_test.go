@@ -1,6 +1,7 @@
 package log_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -91,5 +92,27 @@ func TestAllBelowStart(t *testing.T) {
 		assert.Equal(t, []int64{18}, st.Snapshots)
 		assert.Len(t, w.files()["00000000000000000018.snapshot"], 10, "without producers")
 		assert.Empty(t, st.Producers)
+	})
+}
+
+// TestRefusedBehindGap refuses a follower's append behind a gap, for which the log would have rolled. Kafka has
+// rolled by then: it refuses an append at the end, or puts it into the segment that begins above it, where our
+// recovery would cut it.
+func TestRefusedBehindGap(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.SegmentBytes = 200
+		l := w.open()
+		w.append(produced(t, 1, 0, 0, true, 2))
+		h := codec.NewHeader(2)
+		h.ProducerID, h.ProducerEpoch, h.BaseSequence, h.BaseOffset, h.LeaderEpoch = 1, 0, 2, 3, 0
+		_, err := l.AppendAssigned(batch(t, h, rec(strings.Repeat("x", 100))), 0)
+		require.ErrorIs(t, err, log.ErrInvalidTxnState)
+		assert.Equal(t, []int64{0}, w.bases())
+
+		got := w.append(set(t, rec("a"), rec("b"), rec("c")))
+		assert.Equal(t, int64(2), got.BaseOffset)
+		w.kill()
+		assert.Equal(t, int64(5), w.open().EndOffset())
+		assert.Len(t, w.values(2, log.ReadToEnd), 3)
 	})
 }
