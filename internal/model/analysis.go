@@ -14,12 +14,16 @@ import (
 type rules struct {
 	client, follower bool
 	version          log.TxnVersion
+	verify           bool // the first batch of a transaction needs the guard
+	guard            log.Guard
 }
 
 // change is what an append brings of one producer: next has its new batches only.
 type change struct {
 	was, next segment.Producer
+	asked     *verification
 	started   []txn
+	txn       bool // it has a batch of a transaction
 }
 
 // changes is what an append brings.
@@ -50,6 +54,10 @@ func (p *Producers) check(batches []Batch, r rules) (c changes, twice *segment.P
 		if x == nil {
 			x = p.begin(b.Producer)
 			c.of[b.Producer], c.order = x, append(c.order, b.Producer)
+		}
+		x.txn = x.txn || b.Txn
+		if !x.verified(b, r) {
+			return c, nil, log.ErrInvalidTxnState
 		}
 		if b.Control {
 			err = c.mark(x, b, r)
@@ -84,8 +92,20 @@ func (p *Producers) begin(id int64) *change {
 		}
 	}
 	x := &change{was: was, next: was}
+	if v, ok := p.asked[id]; ok {
+		x.asked = &v
+	}
 	x.next.Batches = nil
 	return x
+}
+
+// verified reports whether b may be appended as far as verification goes.
+func (x *change) verified(b *Batch, r rules) bool {
+	inTxn := x.was.TxnFirstOffset != codec.NoOffset && x.was.Epoch == b.ProducerEpoch
+	if !r.verify || r.follower || !b.Txn || b.Control || inTxn {
+		return true
+	}
+	return x.asked != nil && r.guard == x.asked.guard
 }
 
 // data takes a data batch.
@@ -113,8 +133,11 @@ func (x *change) data(b *Batch, r rules) error {
 
 // inSequence reports whether b follows what is known of its producer.
 func (x *change) inSequence(b *Batch) bool {
+	if x.asked != nil && b.Sequence > x.asked.sequence {
+		return false
+	}
 	if b.ProducerEpoch != x.next.Epoch {
-		return b.Sequence == 0 || x.next.Epoch == codec.NoProducerEpoch
+		return b.Sequence == 0 || x.next.Epoch == codec.NoProducerEpoch && (x.asked == nil || !x.asked.rises)
 	}
 	last := x.was.LastSequence()
 	if n := len(x.next.Batches); n > 0 {
@@ -158,7 +181,9 @@ func (p *Producers) take(c changes, s *Segment) {
 			next.Batches = slices.Concat(x.was.Batches, next.Batches)
 		}
 		next.Batches = slices.Clone(next.Batches[max(0, len(next.Batches)-5):])
-		p.known[id] = next
+		if p.known[id] = next; x.txn {
+			delete(p.asked, id)
+		}
 		p.open = append(p.open, x.started...)
 	}
 	slices.SortFunc(p.open, func(a, b txn) int { return cmp.Compare(a.first, b.first) })

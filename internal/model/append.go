@@ -13,12 +13,15 @@ func (m *Log) Append(b Batch, o log.AppendOptions) (log.Appended, error) {
 	a := noAppend(m.Start)
 	note(&a, &b)
 	switch {
-	case b.Base != 0 && o.Origin == log.FromClient:
+	case b.Base != 0 && o.Origin == log.FromClient, b.Epoch != o.LeaderEpoch && o.Origin == log.FromRaftLeader:
 		return a, log.ErrInvalidRecord
 	case b.Size > m.MessageBytes:
 		return a, log.ErrRecordTooLarge
 	case b.Damaged:
 		return a, codec.ErrCorrupt
+	}
+	if o.Origin == log.FromRaftLeader {
+		return m.appendDue(a, []Batch{b}, o)
 	}
 	if err := m.validate(&b, o); err != nil {
 		return a, err
@@ -77,11 +80,16 @@ func (m *Log) AppendAssigned(batches []Batch, epoch int32) (log.Appended, error)
 		return a, log.ErrOffsetOrder
 	case len(batches) == 0:
 		return a, nil
-	case batches[0].Base < m.End:
+	}
+	return m.appendDue(a, batches, log.AppendOptions{Origin: follower})
+}
+
+// appendDue appends batches that have their offsets.
+func (m *Log) appendDue(a log.Appended, batches []Batch, o log.AppendOptions) (log.Appended, error) {
+	if a.BaseOffset = batches[0].Base; a.BaseOffset < m.End {
 		return a, log.ErrUnexpectedOffset
 	}
-	a.BaseOffset = batches[0].Base
-	return m.append(a, batches, batches[0].Base, log.AppendOptions{Origin: follower})
+	return m.append(a, batches, a.BaseOffset, o)
 }
 
 // follower is no log.Origin: a follower checks less.
@@ -117,11 +125,14 @@ func (m *Log) append(a log.Appended, batches []Batch, first int64, o log.AppendO
 	if a.Bytes > m.SegmentBytes {
 		return a, log.ErrBatchTooLarge
 	}
-	if m.mustRoll(a.Bytes, a.LastOffset, a.MaxTimestamp) {
-		m.Roll(first)
+	r := rules{
+		client: o.Origin == log.FromClient, follower: o.Origin == follower, version: o.TxnVersion,
+		verify: m.Verify && o.Origin != log.FromRaftLeader, guard: o.Guard,
 	}
-	r := rules{client: o.Origin == log.FromClient, follower: o.Origin == follower, version: o.TxnVersion}
 	c, twice, err := m.check(batches, r)
+	if (err == nil || first <= m.End) && m.mustRoll(a.Bytes, a.LastOffset, a.MaxTimestamp) {
+		m.Roll(first) // for one that is refused behind a gap only Kafka does
+	}
 	if err != nil {
 		return a, err
 	}
@@ -129,6 +140,7 @@ func (m *Log) append(a log.Appended, batches []Batch, first int64, o log.AppendO
 		a.Duplicate, a.BaseOffset, a.LastOffset, a.AppendTimestamp = true, twice.FirstOffset, twice.LastOffset, twice.Timestamp
 		return a, nil
 	}
+	m.touched = true
 	for _, b := range batches {
 		m.active().append(b)
 	}
@@ -137,7 +149,7 @@ func (m *Log) append(a log.Appended, batches []Batch, first int64, o log.AppendO
 	m.upTo = m.End
 	m.settle()
 	a.WrittenBytes = a.Bytes
-	if m.End-m.RecoveryPoint >= m.FlushMessages {
+	if m.End-max(m.RecoveryPoint, m.promised) >= m.FlushMessages {
 		m.Sync(m.End)
 	}
 	return a, nil

@@ -19,6 +19,7 @@ func (m *Log) DeleteBefore(offset int64) (moved bool, err error) {
 }
 
 func (m *Log) moveStart(offset int64) {
+	m.touched = true
 	m.Start = offset
 	if m.High < offset {
 		m.High, m.aligned = offset, false
@@ -61,6 +62,7 @@ func (m *Log) retain(rule func(i int) bool) (n int) {
 	if n == 0 {
 		return 0
 	}
+	m.touched = true
 	if n == len(m.Segments) {
 		m.Roll(0)
 	}
@@ -85,6 +87,7 @@ func (m *Log) Truncate(offset int64) (truncated bool, err error) {
 	case offset < m.Segments[0].Base:
 		return true, m.Reset(offset, offset)
 	}
+	m.touched = true
 	keep := m.floor(offset) + 1
 	for _, s := range m.Segments[keep:] {
 		delete(m.snapshots, s.Base)
@@ -92,7 +95,7 @@ func (m *Log) Truncate(offset int64) (truncated bool, err error) {
 	m.Segments = m.Segments[:keep]
 	m.active().truncate(offset, m.Now)
 	m.End, m.Start = offset, min(m.Start, offset)
-	m.RecoveryPoint = min(m.RecoveryPoint, offset)
+	m.RecoveryPoint, m.promised = min(m.RecoveryPoint, offset), min(m.promised, offset)
 	m.cutEpochsFrom(offset)
 	m.rebuild(m, m.Start, m.End, false)
 	m.follow()
@@ -104,10 +107,13 @@ func (m *Log) Reset(offset, start int64) error {
 	if offset < 0 || start < 0 || start > offset {
 		return fs.ErrInvalid
 	}
+	m.touched = true
 	m.Segments = []*Segment{m.create(offset)}
 	m.Start, m.End, m.High = start, offset, offset
-	m.RecoveryPoint = min(m.RecoveryPoint, offset)
+	m.RecoveryPoint, m.promised = min(m.RecoveryPoint, offset), min(m.promised, offset)
+	asked, guards := m.asked, m.guards // their coordinators will answer
 	m.Epochs, m.Producers = nil, noProducers(offset)
+	m.asked, m.guards = asked, guards
 	m.rebuild(m, m.Start, m.End, false)
 	m.follow()
 	return nil

@@ -50,7 +50,9 @@ func (m *Log) Load(s Stored) {
 		}
 		seg.load(m.Now, m.IndexIntervalBytes, m.IndexBytes)
 	}
+	m.touched = !s.Clean
 	if m.End = m.active().end(); m.End < s.Start {
+		m.touched = true
 		m.Segments, m.Epochs, m.End = []*Segment{m.create(s.Start)}, nil, s.Start
 		clear(m.snapshots)
 	}
@@ -61,12 +63,15 @@ func (m *Log) Load(s Stored) {
 	if s.Clean || m.Alone { // alone it syncs what it has recovered
 		m.RecoveryPoint = m.End
 	}
+	m.promised = 0
 	m.High, m.aligned = m.Start, false
 	if !m.Alone {
 		m.High = min(max(m.Start, s.High), m.End)
 	}
-	m.Producers = Producers{known: map[int64]segment.Producer{}, snapshots: m.snapshots}
-	m.removeStray(m.Segments)
+	snapshots := m.snapshots
+	m.Producers = noProducers(0)
+	m.snapshots = snapshots
+	m.touched = m.removeStray(m.Segments) || m.touched
 	m.rebuild(m, m.Start, m.End, s.Clean)
 	if m.Producers.settle(m); !m.Replicated {
 		m.settle()

@@ -14,6 +14,7 @@ type Log struct {
 	Replicated bool // the high watermark is moved by calls
 	Alone      bool // it keeps its own checkpoint
 	Scheduled  bool // what a call leaves to be done is done behind it
+	Verify     bool // the first batch of a transaction needs a guard
 
 	Now           int64 // ms
 	Start, End    int64
@@ -22,7 +23,9 @@ type Log struct {
 	Epochs        []log.Epoch
 	Segments      []*Segment // rising, the last one active
 
-	aligned bool // High is where a batch begins
+	aligned  bool  // High is where a batch begins
+	promised int64 // what is below will be synced
+	touched  bool  // something was changed since it was loaded
 	Producers
 }
 
@@ -71,6 +74,7 @@ func (m *Log) create(base int64) *Segment {
 
 // Roll begins a new segment at first or at the end, whichever is larger (UnifiedLog.roll).
 func (m *Log) Roll(first int64) (base int64) {
+	m.touched = true
 	old := m.active()
 	base = max(first, m.End)
 	if base == old.Base && old.Size() == 0 {
@@ -85,11 +89,14 @@ func (m *Log) Roll(first int64) (base int64) {
 		m.snapshot()
 	}
 	if m.Scheduled {
-		m.RecoveryPoint = max(m.RecoveryPoint, base)
+		m.promised = base
 	}
 	m.follow()
 	return base
 }
+
+// Settle is what is done behind a call that left it to be done: what lies before a new segment is synced.
+func (m *Log) Settle() { m.Sync(m.promised) }
 
 // mustRoll reports whether n bytes up to the offset last must not go into the active segment (LogSegment.shouldRoll).
 func (m *Log) mustRoll(n, last, stamp int64) bool {

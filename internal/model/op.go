@@ -34,7 +34,11 @@ var kinds = [...]kind{
 	{"append", 15, (*runner).append},
 	{"produce", 15, (*runner).produce},
 	{"mark", 8, (*runner).mark},
+	{"verify", 2, (*runner).verify},
+	{"raft", 2, (*runner).raft},
 	{"expire", 2, (*runner).expire},
+	{"snapshot", 1, (*runner).snapshot},
+	{"aborted", 3, (*runner).aborted},
 	{"follow", 10, (*runner).follow},
 	{"read", 10, (*runner).read},
 	{"time", 6, func(r *runner) { r.time(r.someTime()) }},
@@ -73,7 +77,7 @@ func kindOf(b byte) kind {
 // Script is the script of a seed.
 func Script(seed uint64) []byte {
 	random := rand.New(rand.NewPCG(seed, 7))
-	script := make([]byte, headBytes+opBytes*(10+random.IntN(50)))
+	script := make([]byte, headBytes+opBytes*(10+random.IntN(36)))
 	for i := range script {
 		script[i] = byte(random.Uint32())
 	}
@@ -109,6 +113,10 @@ const tick = 100 * time.Millisecond
 type setup struct {
 	config                       log.Config
 	replicated, alone, scheduled bool
+	verify                       bool // the first batch of a transaction needs a guard
+	sums                         bool
+	workers                      int // that recover
+	handles                      int // files that may be open; 0 means the default
 }
 
 // choose reads the head of a script.
@@ -129,7 +137,11 @@ func choose(script []byte) setup {
 		Cleanup:            pick(head[2]>>2, log.Delete, log.Delete, log.Delete|log.Compact, log.Compact),
 	}
 	retention(&c, head[3])
-	return setup{c, head[4]%4 != 0, head[5]%2 == 0, head[6]%2 == 0}
+	c.Preallocate = head[4]>>2%4 == 1
+	return setup{
+		config: c, replicated: head[4]%4 != 0, alone: head[5]%2 == 0, scheduled: head[6]%2 == 0, verify: head[6]>>1%4 == 1,
+		sums: head[7]%4 == 1, workers: pick(head[7]>>2, 0, 0, 0, 3), handles: pick(head[7]>>4, 0, 0, 0, 2),
+	}
 }
 
 // retention chooses how long c keeps records.

@@ -27,8 +27,50 @@ func (r *runner) append() {
 // produce appends a batch of a producer as the leader does.
 func (r *runner) produce() {
 	b := r.batch(r.op)
-	r.stamp(&b, r.op.c)
-	r.lead(b, log.AppendOptions{})
+	r.stamp(&b, r.op)
+	if r.setup.verify && b.Txn && r.op.b%4 != 0 {
+		r.ask(b)
+	}
+	o := log.AppendOptions{}
+	if r.op.b%8 != 1 {
+		o.Guard = r.model.asked[b.Producer].guard
+	}
+	r.lead(b, o)
+}
+
+// verify begins to verify a transaction.
+func (r *runner) verify() {
+	b := r.batch(r.op)
+	r.stamp(&b, r.op)
+	r.ask(b)
+}
+
+// ask begins to verify the transaction of which b is the first batch. Which guard the log gives is its own affair:
+// it is the same as long as the model's is.
+func (r *runner) ask(b Batch) {
+	rises := r.op.b%4 == 1
+	got, err := r.log.StartVerification(b.Producer, b.ProducerEpoch, b.Sequence, rises)
+	want, wantErr := r.model.StartVerification(b.Producer, b.ProducerEpoch, b.Sequence, rises)
+	if !r.sameErr("error", err, wantErr) || !r.same("needs a guard", got != 0, want != 0) {
+		return
+	}
+	if old, ok := r.guards[want]; ok {
+		r.same("guard", got, old)
+	}
+	r.guards[want] = got
+}
+
+// raft appends a batch with offsets that a leader has given.
+func (r *runner) raft() {
+	b := r.batch(r.op)
+	if r.op.b%4 == 1 {
+		r.stamp(&b, r.op)
+	}
+	b.place(max(0, r.model.End+pick[int64](r.op.b>>2, 0, 0, 1, -1)), r.epoch)
+	if r.op.c%16 == 3 {
+		b.Epoch--
+	}
+	r.lead(b, log.AppendOptions{Origin: log.FromRaftLeader})
 }
 
 // mark ends a transaction as the leader does.
@@ -37,7 +79,7 @@ func (r *runner) mark() {
 	if r.op.b%32 == 0 {
 		o.Origin = log.FromClient
 	}
-	b := r.marker(r.op.c)
+	b := r.marker(r.op)
 	if o.TxnVersion == log.TxnV2 && r.op.b%4 != 0 {
 		b.ProducerEpoch++
 	}
@@ -51,27 +93,32 @@ func (r *runner) lead(b Batch, o log.AppendOptions) {
 	if !r.sameErr("encode", err, nil) {
 		return
 	}
-	got, err := r.log.AppendWith(bytes, o)
 	want, wantErr := r.model.Append(b, o)
+	o.Guard = r.guards[o.Guard]
+	got, err := r.log.AppendWith(bytes, o)
 	if r.sameErr("error", err, wantErr) {
 		r.same("append", got, want)
 	}
 }
 
+// producerOf is the producer of an operation: one has most.
+func producerOf(o op) int64 { return pick[int64](o.c, 1, 1, 1, 1, 1, 2, 2, 3) }
+
 // stamp gives b a producer: mostly what comes next of it, sometimes something else.
-func (r *runner) stamp(b *Batch, c byte) {
-	known, ok := r.model.known[1+int64(c%3)]
-	b.Producer, b.ProducerEpoch = 1+int64(c%3), max(0, known.Epoch)
-	b.Txn = known.TxnFirstOffset != codec.NoOffset && ok || c>>2%2 == 1
+func (r *runner) stamp(b *Batch, o op) {
+	b.Producer = producerOf(o)
+	known, ok := r.model.known[b.Producer]
+	b.ProducerEpoch = max(0, known.Epoch)
+	b.Txn = known.TxnFirstOffset != codec.NoOffset && ok || o.a>>5%2 == 1
 	if n := len(known.Batches); n > 0 {
 		b.Sequence = codec.NextSequence(known.LastSequence(), 1)
 	} else {
-		b.Sequence = pick[int32](c, 0, 0, math.MaxInt32-2)
+		b.Sequence = pick[int32](byte(b.Producer), 0, 0, 0, math.MaxInt32-2)
 	}
-	switch c >> 3 {
+	switch o.c >> 3 {
 	case 0, 1: // again
 		if n := len(known.Batches); n > 0 {
-			old := known.Batches[int(r.op.b)%n]
+			old := known.Batches[int(o.b)%n]
 			b.Sequence = old.FirstSequence
 			size := int(old.LastOffset-old.FirstOffset) + 1
 			for len(b.Records) < size {
@@ -95,14 +142,14 @@ func (r *runner) stamp(b *Batch, c byte) {
 }
 
 // marker is one for a producer's transaction.
-func (r *runner) marker(c byte) Batch {
-	known := r.model.known[1+int64(c%3)]
+func (r *runner) marker(o op) Batch {
+	known := r.model.known[producerOf(o)]
 	b := Batch{
-		Epoch: codec.NoLeaderEpoch, Producer: 1 + int64(c%3), ProducerEpoch: max(0, known.Epoch), Sequence: codec.NoSequence,
+		Epoch: codec.NoLeaderEpoch, Producer: producerOf(o), ProducerEpoch: max(0, known.Epoch), Sequence: codec.NoSequence,
 		Txn: true, Control: true, Records: []Record{{Time: r.clock.Now().UnixMilli()}},
-		Marker: codec.Marker{Commit: c>>2%2 == 0, CoordinatorEpoch: max(0, known.CoordinatorEpoch)},
+		Marker: codec.Marker{Commit: o.a%2 == 0, CoordinatorEpoch: max(0, known.CoordinatorEpoch)},
 	}
-	switch c >> 3 {
+	switch o.c >> 3 {
 	case 1:
 		b.ProducerEpoch = max(0, b.ProducerEpoch-1)
 	case 2:
@@ -152,10 +199,10 @@ func (r *runner) copied(next int64, o op) Batch {
 	b := r.batch(o)
 	switch o.b % 4 {
 	case 1:
-		r.stamp(&b, o.c)
+		r.stamp(&b, o)
 	case 2:
 		if o.b%8 == 2 {
-			b = r.marker(o.c)
+			b = r.marker(o)
 		}
 	}
 	b.place(next, r.epoch)

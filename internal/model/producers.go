@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/log"
 	"github.com/stratalog/strata/segment"
 )
 
@@ -16,16 +17,28 @@ type Producers struct {
 	upTo      int64                        // the offset up to which they are known
 	snapshots map[int64][]segment.Producer // by their offsets
 	newest    int64                        // the offset of the last snapshot
+	asked     map[int64]verification       // the transactions that coordinators are being asked about
+	guards    log.Guard                    // how many there have been
 	unstable  int64                        // the first offset of an undecided transaction, or codec.NoOffset
 }
 
 // txn is a transaction, from its first offset to its marker.
 type txn struct{ producer, first, last int64 }
 
+// verification is a transaction that a coordinator is being asked about.
+type verification struct {
+	guard    log.Guard
+	begun    int64
+	epoch    int16
+	sequence int32
+	rises    bool
+}
+
 // noProducers are those of a log that begins at offset.
 func noProducers(offset int64) Producers {
 	return Producers{
-		known: map[int64]segment.Producer{}, snapshots: map[int64][]segment.Producer{}, upTo: offset, unstable: codec.NoOffset,
+		known: map[int64]segment.Producer{}, snapshots: map[int64][]segment.Producer{}, asked: map[int64]verification{},
+		upTo: offset, unstable: codec.NoOffset,
 	}
 }
 
@@ -45,7 +58,31 @@ func (m *Log) Expire() (n int) {
 			n++
 		}
 	}
+	maps.DeleteFunc(m.asked, func(_ int64, v verification) bool { return m.Now-v.begun >= m.ProducerAge.Milliseconds() })
 	return n
+}
+
+// StartVerification begins to verify a transaction (UnifiedLog.maybeStartTransactionVerification).
+func (m *Log) StartVerification(id int64, epoch int16, sequence int32, rises bool) (log.Guard, error) {
+	known, ok := m.known[id]
+	switch {
+	case ok && known.TxnFirstOffset != codec.NoOffset && known.Epoch == epoch:
+		return 0, nil
+	case ok && epoch < known.Epoch:
+		return 0, log.ErrFenced
+	}
+	v, ok := m.asked[id]
+	switch {
+	case !ok:
+		m.guards++
+		v = verification{m.guards, m.Now, epoch, sequence, rises}
+	case epoch == v.epoch:
+		v.sequence = min(v.sequence, sequence)
+	case epoch > v.epoch:
+		v.epoch, v.sequence = epoch, sequence
+	}
+	m.asked[id] = v
+	return v.guard, nil
 }
 
 // decide lets go the transactions whose markers lie below offset.

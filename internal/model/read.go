@@ -64,28 +64,34 @@ func (m *Log) found(r Read, i int, offset int64, o log.ReadOptions) Read {
 	if o.Isolation != log.ReadCommitted || offset >= m.Limit(o.Isolation) {
 		return r
 	}
-	full := r.Pos + m.asked(r, i, o)
+	full := r.Pos + m.filled(r, i, o)
 	below := m.next(i)
 	for n, e := range slices.Backward(m.Segments[i].Offsets) {
 		if e.pos >= full {
 			below = m.Segments[i].Offsets[n].offset
 		}
 	}
-	for _, s := range m.Segments[m.floor(offset):] {
-		for _, t := range s.Aborted {
-			if t.LastOffset >= offset && t.FirstOffset < below {
-				r.Aborted = append(r.Aborted, t)
-			}
-			if t.StableOffset >= below {
-				return r
-			}
-		}
-	}
+	r.Aborted = m.AbortedIn(offset, below)
 	return r
 }
 
-// asked is how many bytes a read has in Kafka, which fills it up with a part of a batch.
-func (m *Log) asked(r Read, i int, o log.ReadOptions) int64 {
+// AbortedIn are the aborted transactions with records in [from, to) (TransactionIndex.collectAbortedTxns).
+func (m *Log) AbortedIn(from, to int64) (all []index.AbortedTxn) {
+	for _, s := range m.Segments[m.floor(from):] {
+		for _, t := range s.Aborted {
+			if t.LastOffset >= from && t.FirstOffset < to {
+				all = append(all, t)
+			}
+			if t.StableOffset >= to {
+				return all
+			}
+		}
+	}
+	return all
+}
+
+// filled is how many bytes a read has in Kafka, which fills it up with a part of a batch.
+func (m *Log) filled(r Read, i int, o log.ReadOptions) int64 {
 	there, first := int64(0), int64(0)
 	pos := int64(0)
 	for _, b := range m.Segments[i].Batches {

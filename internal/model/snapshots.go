@@ -33,8 +33,9 @@ func (p *Producers) snapshot() {
 	p.snapshots[p.upTo], p.newest = all, p.upTo
 }
 
-// removeStray removes the snapshots that begin no segment, but for a last one behind all of these.
-func (p *Producers) removeStray(segments []*Segment) {
+// removeStray removes the snapshots that begin no segment, but for a last one behind all of these, and reports
+// whether there were some.
+func (p *Producers) removeStray(segments []*Segment) (some bool) {
 	stray := int64(-1)
 	for offset := range p.snapshots {
 		if !slices.ContainsFunc(segments, func(s *Segment) bool { return s.Base == offset }) {
@@ -45,8 +46,10 @@ func (p *Producers) removeStray(segments []*Segment) {
 		begins := slices.ContainsFunc(segments, func(s *Segment) bool { return s.Base == offset })
 		if !begins && (offset != stray || stray < segments[len(segments)-1].Base) {
 			delete(p.snapshots, offset)
+			some = true
 		}
 	}
+	return some
 }
 
 // rebuild brings the producers to the offset end of a log that starts at start.

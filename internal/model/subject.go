@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/index"
 	"github.com/stratalog/strata/log"
 	"github.com/stratalog/strata/segment"
 )
@@ -25,13 +26,16 @@ type Subject interface {
 type appends interface {
 	AppendWith(batches []byte, o log.AppendOptions) (log.Appended, error)
 	AppendAssigned(batches []byte, leaderEpoch int32) (log.Appended, error)
+	StartVerification(producerID int64, epoch int16, sequence int32, epochRises bool) (log.Guard, error)
 	ExpireProducers() int
+	TakeSnapshot() error
 	Producers() []segment.Producer
 }
 
 type reads interface {
 	ReadWith(offset int64, o log.ReadOptions) (*segment.Slice, error)
 	RecordsWith(ctx context.Context, from int64, o log.ReadOptions) iter.Seq2[codec.Record, error]
+	Aborted(from, to int64) ([]index.AbortedTxn, error)
 	OffsetForTime(ms int64) (segment.Found, bool, error)
 }
 
