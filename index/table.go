@@ -26,6 +26,7 @@ type table struct {
 	fault  atomic.Pointer[error] // why a reader got no answer; the next call that can takes it
 	failed atomic.Pointer[error] // of the first Sync that failed
 	closed atomic.Bool
+	left   atomic.Bool // Abandon was called
 
 	// The appender's.
 	sealed  bool
@@ -283,10 +284,13 @@ func (x *table) Close() error {
 	return errors.Join(err, x.cut(s.n.Load()*int64(x.entryBytes)), x.file.Close())
 }
 
+// Abandon is Abandoner's.
+func (x *table) Abandon() { x.left.Store(true) }
+
 // cut gives back what is behind size, if that is this Index's: another may have the file by now, to append
 // to. It does not make a file longer that somebody has cut.
 func (x *table) cut(size int64) error {
-	if !x.longer {
+	if !x.longer || x.left.Load() {
 		return nil
 	}
 	now, err := x.file.Size()
@@ -296,4 +300,7 @@ func (x *table) cut(size int64) error {
 	return x.file.Truncate(size)
 }
 
-var _ Index = (*table)(nil)
+var (
+	_ Index     = (*table)(nil)
+	_ Abandoner = (*table)(nil)
+)

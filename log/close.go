@@ -14,7 +14,7 @@ import (
 // and frees what the Log holds. Slices that readers have stay good.
 //
 //   - After nil a later Open may be told that it was clean: RecoveryPoint is EndOffset.
-//   - A read-only log frees everything, too, and returns the cause.
+//   - A read-only log frees everything, too, writes nothing, and returns the cause.
 //   - A second Close returns nil. Every other method that returns an error returns ErrClosed after it, and
 //     getters say what was true.
 func (l *Log) Close() error {
@@ -31,7 +31,7 @@ func (l *Log) Close() error {
 	} else if !l.o.ReadOnly {
 		err = l.settle()
 	}
-	return errors.Join(err, l.free())
+	return errors.Join(err, l.free(l.failed.Load() != nil))
 }
 
 // settle leaves the directory as Kafka does after a clean stop. The caller has mu and the syncer's turn.
@@ -68,19 +68,25 @@ func (l *Log) settle() error {
 	return nil
 }
 
-// free frees all that the Log holds, and makes nothing durable. The caller has mu.
-func (l *Log) free() error {
+// free frees all that the Log holds, and makes nothing durable. The caller has mu. With leave it changes no file:
+// after a failed write nothing more is written. Files of deleted segments it leaves as they are in any case, as
+// Kafka does.
+func (l *Log) free(leave bool) error {
 	if l.closed.Swap(true) {
 		return nil
 	}
 	var errs []error
 	if v := l.view.Load(); v != nil {
 		for _, s := range v.segs {
+			if leave {
+				s.Abandon()
+			}
 			errs = append(errs, s.Close())
 		}
 	}
 	for _, d := range l.doomed {
 		if d.seg != nil {
+			d.seg.Abandon()
 			errs = append(errs, d.seg.Close())
 		}
 	}
@@ -112,7 +118,7 @@ func (l *Log) Delete(ctx context.Context) error {
 	defer l.syncer.release()
 	ownFS := l.ownFS
 	l.ownFS = nil
-	err := l.free()
+	err := l.free(true)
 	if err == nil {
 		err = removePartition(ctx, l.fsys, l.Dir())
 		if err != nil && ctx.Err() == nil && !errors.Is(err, syscall.ENOTEMPTY) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/log"
 	"github.com/stratalog/strata/segment"
 )
@@ -173,5 +174,61 @@ func TestDirectoryNamedAsAFile(t *testing.T) {
 		for _, name := range []string{name20(2) + ".log", name20(9) + ".log.deleted", name20(9) + ".log.cleaned", name20(9) + ".index.swap", name20(9) + ".snapshot"} {
 			require.True(t, w.exists(name), name)
 		}
+	})
+}
+
+// After a failed write nothing more is written: a Close leaves every file as it is, as Kafka's does where a
+// directory has failed. What indexes and message sets have reserved, the next Open gives back.
+func TestCloseAfterFailureWritesNothing(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		var changed []string
+		failing := false
+		w.intercept(func(op *fsio.Op, do func() error) error {
+			if failing && fsio.Mutates.Has(op.Kind) {
+				changed = append(changed, op.Kind.String()+" "+op.Path)
+			}
+			return do()
+		})
+		w.o.Config.SegmentBytes, w.o.Config.RetainBytes = 300, log.Zero
+		w.open()
+		w.fill(numbers(9)...)
+		_, err := w.l.Retain(t.Context())
+		require.NoError(t, err)
+		w.fill("a", "b")
+		before := w.files()
+		failing = true
+		w.l.Fail(syscall.EIO)
+		require.ErrorIs(t, w.l.Close(), syscall.EIO)
+		require.Empty(t, changed)
+		sameFiles(t, before, w.files())
+		failing = false
+		w.open()
+		require.EqualValues(t, 11, w.l.EndOffset())
+		w.close()
+	})
+}
+
+// A log that is deleted, and segments that are, give nothing back: their files go.
+func TestDeletedFilesAreNotTrimmed(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		var cut []string
+		w.intercept(func(op *fsio.Op, do func() error) error {
+			if op.Kind == fsio.OpTruncate {
+				cut = append(cut, op.Path)
+			}
+			return do()
+		})
+		w.open()
+		w.fill("a")
+		require.NoError(t, w.l.Reset(5, 5)) // deletes the active segment
+		deleted := path.Join(w.dir, name20(0)+".index.deleted")
+		size := len(read(t, w.fs, deleted))
+		w.close()
+		require.Len(t, read(t, w.fs, deleted), size)
+		w.open()
+		w.fill("b")
+		cut = nil
+		require.NoError(t, w.l.Delete(t.Context()))
+		require.Empty(t, cut)
 	})
 }

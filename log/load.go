@@ -66,11 +66,12 @@ func (l *Log) load(ctx context.Context) error {
 	return nil
 }
 
-// abandon frees the segments of a log that could not be loaded.
+// abandon frees the segments of a log that could not be loaded, and leaves their files as they are.
 func (r *loader) abandon() error {
 	var errs []error
 	if r.view.Load() == nil {
 		for _, s := range r.segs {
+			s.Abandon()
 			errs = append(errs, s.Close())
 		}
 	}

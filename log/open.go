@@ -47,7 +47,7 @@ func Open(ctx context.Context, dir string, o Options) (*Log, error) {
 	l := newLog(o)
 	if err := l.open(ctx, dir); err != nil {
 		l.mu.Lock()
-		err = errors.Join(err, l.free())
+		err = errors.Join(err, l.free(true))
 		l.mu.Unlock()
 		return nil, fmt.Errorf("open %s: %w", dir, err)
 	}

@@ -220,6 +220,15 @@ func (s *Segment) Remove() error {
 	return s.removeAll()
 }
 
+// Abandon makes Close, and the last reference that is released, free the handles and change no file, as of a log
+// after a failed write, and of a segment that is deleted. Parts that are no index.Abandoner do as they do.
+func (s *Segment) Abandon() {
+	s.left.Store(true)
+	s.log.abandon()
+	s.offset.abandon()
+	s.time.abandon()
+}
+
 // Close writes the last time entry, gives back reserved space and frees all handles when the last reference
 // is released. It makes nothing durable. A second Close returns nil.
 func (s *Segment) Close() error {
@@ -227,7 +236,7 @@ func (s *Segment) Close() error {
 		return nil
 	}
 	var err error
-	if !s.sealed.Load() {
+	if !s.sealed.Load() && !s.left.Load() {
 		err = s.finish()
 	}
 	return errors.Join(err, s.release())

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/index"
 )
 
 const (
@@ -29,6 +30,7 @@ type fileSet struct {
 	file   fsio.File
 	size   atomic.Int64 // what readers have
 	closed atomic.Bool
+	left   atomic.Bool // Abandon was called
 
 	// The appender's.
 	sealed  bool
@@ -40,7 +42,10 @@ type fileSet struct {
 	broken error      // why nothing may be appended or synced any more
 }
 
-var _ MessageSet = (*fileSet)(nil)
+var (
+	_ MessageSet      = (*fileSet)(nil)
+	_ index.Abandoner = (*fileSet)(nil)
+)
 
 // OpenFile opens a set that is read and written through its File. It is the default.
 func OpenFile(fsys fsio.FS, name string, o SetOptions) (MessageSet, error) {
@@ -217,9 +222,12 @@ func (s *fileSet) Seal() error {
 	return nil
 }
 
-// giveBack cuts the file to its batches, and unmaps it. Of a broken set the file is left as it is.
+// Abandon is index.Abandoner's.
+func (s *fileSet) Abandon() { s.left.Store(true) }
+
+// giveBack cuts the file to its batches, and unmaps it. Of a broken or abandoned set the file is left as it is.
 func (s *fileSet) giveBack() error {
-	if size := s.size.Load(); s.length != size && s.cause() == nil {
+	if size := s.size.Load(); s.length != size && s.cause() == nil && !s.left.Load() {
 		if err := s.resize(size); err != nil {
 			return s.fail(err)
 		}

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"path"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/stratalog/strata/internal/checkpoint"
 	"github.com/stratalog/strata/log"
-	"github.com/stratalog/strata/segment"
 )
 
 // defaults are Kafka 4's where those of log.Config are others.
@@ -66,7 +63,7 @@ func (w *world) load(ctx context.Context, config map[string]string, clean bool, 
 			return nil, err
 		}
 	}
-	w.failed, w.loose, w.doomed = false, true, nil
+	w.failed, w.loose = false, true
 	o.Events.Failed = func(error) { w.failed = true }
 	l, err := log.Open(ctx, w.dir(), o)
 	if err != nil {
@@ -95,19 +92,11 @@ func (w *world) store(point int64, st log.State) points {
 	return w.stored
 }
 
-// close is a clean shutdown. Kafka leaves the space that indexes have reserved to those that are about to be
-// removed, and we give it back: these count as they were.
+// close is a clean shutdown.
 func (w *world) close(ctx context.Context) (any, error) {
 	l := w.log
-	doomed, err := w.list()
-	if err != nil {
-		return nil, err
-	}
-	err = l.Close()
+	err := l.Close()
 	w.log, w.loose = nil, false
-	w.doomed = slices.DeleteFunc(doomed, func(f File) bool {
-		return !isIndex(f.Name) || !strings.HasSuffix(f.Name, string(segment.Deleted))
-	})
 	st := l.State()
 	return w.store(l.RecoveryPoint(), st), errors.Join(err, w.dropTasks(ctx))
 }

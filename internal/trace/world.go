@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +44,6 @@ type world struct {
 	files  map[string]seen  // after the last operation
 	sizes  map[string]int64 // how much of .log files counts, with reserved space
 	listed []File           // the files, last looked at
-	doomed []File           // indexes that the last log left to be removed, as they were before it closed
 	loose  bool             // the last log did not close, or did not open: Kafka may have other indexes
 }
 
@@ -163,10 +161,6 @@ func (w *world) list() ([]File, error) {
 		b, err := readFile(w.FS, w.path(name))
 		if err != nil {
 			return nil, err
-		}
-		if i := slices.IndexFunc(w.doomed, func(f File) bool { return f.Name == name }); i >= 0 {
-			files = append(files, w.doomed[i])
-			continue
 		}
 		b = b[:w.sizeOf(name, int64(len(b)))]
 		files = append(files, File{name, int64(len(b)), checksum(b)})
