@@ -69,8 +69,7 @@ func (l *Log) settle() error {
 }
 
 // free frees all that the Log holds, and makes nothing durable. The caller has mu. With leave it changes no file:
-// after a failed write nothing more is written. Files of deleted segments it leaves as they are in any case, as
-// Kafka does.
+// after a failed write nothing more is written.
 func (l *Log) free(leave bool) error {
 	if l.closed.Swap(true) {
 		return nil
@@ -86,7 +85,9 @@ func (l *Log) free(leave bool) error {
 	}
 	for _, d := range l.doomed {
 		if d.seg != nil {
-			d.seg.Abandon()
+			if leave {
+				d.seg.Abandon()
+			}
 			errs = append(errs, d.seg.Close())
 		}
 	}

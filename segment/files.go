@@ -221,7 +221,7 @@ func (s *Segment) Remove() error {
 }
 
 // Abandon makes Close, and the last reference that is released, free the handles and change no file, as of a log
-// after a failed write, and of a segment that is deleted. Parts that are no index.Abandoner do as they do.
+// after a failed write. Parts that are no index.Abandoner do as they do.
 func (s *Segment) Abandon() {
 	s.left.Store(true)
 	s.log.abandon()
@@ -230,13 +230,23 @@ func (s *Segment) Abandon() {
 }
 
 // Close writes the last time entry, gives back reserved space and frees all handles when the last reference
-// is released. It makes nothing durable. A second Close returns nil.
+// is released. Indexes of a segment in the state Deleted stay as they are, as in Kafka. It makes nothing durable.
+// A second Close returns nil.
 func (s *Segment) Close() error {
 	if s.ended.Swap(true) {
 		return nil
 	}
 	var err error
-	if !s.sealed.Load() && !s.left.Load() {
+	deleted := s.State() == Deleted
+	if deleted {
+		s.offset.abandon()
+		s.time.abandon()
+	}
+	switch {
+	case s.sealed.Load() || s.left.Load():
+	case deleted:
+		err = s.w.set.Seal()
+	default:
 		err = s.finish()
 	}
 	return errors.Join(err, s.release())
