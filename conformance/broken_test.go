@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stratalog/strata/conformance"
 )
@@ -43,4 +46,11 @@ func TestFSFindsBroken(t *testing.T) {
 			t.Logf("%s", failures[0][:min(len(failures[0]), 200)])
 		})
 	}
+}
+
+// TestToldFailures: a part that fails at each step of a row tells of the first, and how many there are.
+func TestToldFailures(t *testing.T) {
+	few := strings.Fields("a b c d e f g h i j")
+	require.Equal(t, few, conformance.Told(few))
+	require.Equal(t, append(slices.Clone(few), "and 2 more failures"), conformance.Told(append(slices.Clone(few), "k", "l")))
 }

@@ -67,7 +67,7 @@ type outcome struct {
 
 func (o outcome) report(t *testing.T, rule string) {
 	t.Helper()
-	for _, failure := range o.failures {
+	for _, failure := range o.told() {
 		t.Error(failure)
 	}
 	if len(o.failures) > 0 {
@@ -76,6 +76,17 @@ func (o outcome) report(t *testing.T, rule string) {
 	if o.skipped != "" {
 		t.Skip(o.skipped)
 	}
+}
+
+// mostTold is how many failures of a row are told: what breaks one rule may do so at each of thousands of steps.
+const mostTold = 10
+
+// told are the failures to tell.
+func (o outcome) told() []string {
+	if more := len(o.failures) - mostTold; more > 0 {
+		return append(o.failures[:mostTold:mostTold], fmt.Sprintf("and %d more failures", more))
+	}
+	return o.failures
 }
 
 // check is what a row reports to. It is no testing.TB, so that this package's own tests can see a row

@@ -56,5 +56,5 @@ func ExampleOpenView() {
 	// old-0 deleting 0
 	// orders-0 current 42
 	// orders-1 current 0
-	// lost+found "lost+found": it has no partition: manager: invalid name
+	// lost+found "lost+found": it does not end in a dash and a number: manager: invalid name
 }

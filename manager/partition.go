@@ -24,7 +24,7 @@ func (p Partition) String() string { return p.Topic + "-" + strconv.FormatInt(in
 func ParsePartition(s string) (Partition, error) {
 	i := strings.LastIndexByte(s, '-')
 	if i < 0 {
-		return Partition{}, nameError(s, "it has no partition")
+		return Partition{}, nameError(s, "it does not end in a dash and a number")
 	}
 	id, err := strconv.ParseInt(s[i+1:], 10, 32)
 	p := Partition{Topic: s[:i], ID: int32(id)}

@@ -104,7 +104,7 @@ func (p *parser) word(word string) error {
 	read, ok := words[name]
 	switch {
 	case !ok:
-		return errors.New("it is none that is known")
+		return fmt.Errorf("it is none of %s", strings.Join(slices.Sorted(maps.Keys(words)), ", "))
 	case p.seen[name]:
 		return errors.New("it was there before")
 	case hasValue != (read.value != nil):

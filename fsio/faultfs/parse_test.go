@@ -97,9 +97,9 @@ func TestParseRulesRefuses(t *testing.T) {
 		"fail=EIO;":                         `rule 2: it has no action`,
 		";":                                 `rule 1: it has no action`,
 		"op= fail=EIO":                      `rule 1: it is for no kind of call`,
-		"op=wrote fail=EIO":                 `word "op=wrote": fsio: unknown kind "wrote"`,
-		"fail=EIO; bad=1 fail=EIO":          `rule 2: word "bad=1": it is none that is known`,
-		"FAIL=EIO":                          `word "FAIL=EIO": it is none that is known`,
+		"op=wrote fail=EIO":                 `word "op=wrote": fsio: unknown kind "wrote": there are all allocate `,
+		"fail=EIO; bad=1 fail=EIO":          `rule 2: word "bad=1": it is none of after, delay, drop, fail, failafter, flip, from, misdirect, nth, off, op, panic, path, prob, range, short, times, zero`,
+		"FAIL=EIO":                          `word "FAIL=EIO": it is none of after, `,
 		"nth=1 nth=2 drop":                  `word "nth=2": it was there before`,
 		"drop=1":                            `word "drop=1": it takes no value`,
 		"fail":                              `word "fail": it takes a value`,
@@ -142,9 +142,9 @@ func TestParseRulesRefuses(t *testing.T) {
 		"op=read short=1:EIO failafter=EIO": `rule 1: of failafter and short one hides the other`,
 		`panic="x`:                          `its quotes have no end`,
 		`panic="x"y`:                        `it goes on behind its quotes`,
-		"when drop":                         `word "when": it is none that is known`,
-		"hang":                              `word "hang": it is none that is known`,
-		"a\x00b":                            `word "a\x00b": it is none that is known`,
+		"when drop":                         `word "when": it is none of after, `,
+		"hang":                              `word "hang": it is none of after, `,
+		"a\x00b":                            `word "a\x00b": it is none of after, `,
 	} {
 		rules, err := faultfs.ParseRules(text, map[string]error{"nil": nil})
 		assert.Nil(t, rules, text)
