@@ -135,6 +135,22 @@ func TestWait(t *testing.T) {
 	require.ErrorIs(t, <-results, log.ErrClosed)
 }
 
+// A marker is something to wait for, though Records has no record for it: who waits for the offset behind its last
+// record goes on at the high watermark, as Wait says.
+func TestWaitFindsMarkers(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.open()
+		w.append(produced(t, 7, 0, 0, true, 2))
+		_, err := w.l.AppendWith(marker(t, 7, 0, true, 0), log.AppendOptions{Origin: log.FromCoordinator, TxnVersion: log.TxnV1})
+		require.NoError(t, err)
+		require.NoError(t, w.l.Wait(t.Context(), 2, log.ReadUncommitted))
+		for range w.l.Records(t.Context(), 2) {
+			t.Fatal("the marker is a record")
+		}
+		require.EqualValues(t, 3, w.l.HighWatermark())
+	})
+}
+
 // G100 testFetchOffsetByTimestampIncludesLeaderEpoch, G101, I-11.
 func TestG100OffsetForTime(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
