@@ -163,6 +163,9 @@ func (c *cat) from(ctx context.Context, p *partition) (int64, error) {
 		return p.endOffset(ctx)
 	default:
 		from, _ = strconv.ParseInt(c.offset, 10, 64) // check has looked at it
+		if end, err := p.endOffset(ctx); err == nil && from > end {
+			c.notice("%s: the log ends at offset %d, and %d is above", p.path, end, from)
+		}
 	}
 	if from < 0 {
 		end, err := p.endOffset(ctx)
