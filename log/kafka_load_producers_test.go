@@ -42,7 +42,7 @@ func TestH17SnapshotsAfterAnUncleanStop(t *testing.T) {
 				w.close()
 				point := bases[n-4]
 				want := append(slices.Clone(bases[n-row.last:]), 101)
-				open := func(point int64) (read []int64, recovered []int64) {
+				open := func(point int64) (read, recovered []int64) {
 					read = w.readBases(func() {
 						w.o.Resume = &log.Resume{RecoveryPoint: point}
 						w.o.Events.Recovered = func(r log.Recovery) {

@@ -261,7 +261,7 @@ func (r *loader) openSegments() error {
 		return err
 	}
 	r.segs = make([]*segment.Segment, 0, len(places))
-	for i := len(places) - 1; i >= 0; i-- {
+	for i, at := range slices.Backward(places) {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
@@ -271,8 +271,8 @@ func (r *loader) openSegments() error {
 		}
 		// The last one, too, as it is where it may have to be dropped: as in Kafka its indexes reserve space
 		// when it is known that it is to be appended to.
-		dubious := !r.resume.Clean || places[i].base < r.resume.StartOffset
-		s, err := r.openSegment(places[i], next, !last || dubious || r.o.ReadOnly)
+		dubious := !r.resume.Clean || at.base < r.resume.StartOffset
+		s, err := r.openSegment(at, next, !last || dubious || r.o.ReadOnly)
 		if err != nil {
 			return err
 		}
@@ -416,8 +416,8 @@ func (r *loader) settleEnd() error {
 	if r.end = max(end, r.end); r.end >= r.resume.StartOffset {
 		return nil
 	}
-	for i := len(r.segs) - 1; i >= 0; i-- {
-		if err := r.discard(r.segs[i]); err != nil {
+	for _, s := range slices.Backward(r.segs) {
+		if err := r.discard(s); err != nil {
 			return err
 		}
 	}

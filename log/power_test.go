@@ -181,18 +181,21 @@ var powerCuts = []struct {
 			p.send(sender{id: 1, txn: true}), p.send(sender{id: 2, txn: true}), p.send(sender{id: 1, sequence: 1, txn: true}), p.sync(),
 			p.send(sender{id: 1, marker: true}), p.send(sender{id: 3}), p.send(sender{id: 2, marker: true, commit: true}), p.sync(),
 			p.send(sender{id: 1, sequence: 2, txn: true}), p.send(sender{id: 3, sequence: 1}), p.reopen(),
-			p.send(sender{id: 2, sequence: 1, txn: true}), p.send(sender{id: 1, marker: true}), p.sync(), p.Close())
+			p.send(sender{id: 2, sequence: 1, txn: true}), p.send(sender{id: 1, marker: true}), p.sync(), p.Close(),
+		)
 	}},
 	{"truncate a transaction", func(p *powered) error {
 		return errors.Join(
 			p.send(sender{id: 1, txn: true}), p.send(sender{id: 2}), p.send(sender{id: 1, marker: true}), p.sync(), p.cut(2),
-			p.send(sender{id: 1, marker: true, commit: true}), p.send(sender{id: 2, sequence: 1}), p.sync(), p.Close())
+			p.send(sender{id: 1, marker: true, commit: true}), p.send(sender{id: 2, sequence: 1}), p.sync(), p.Close(),
+		)
 	}},
 	{"leader epochs", func(p *powered) error {
 		return errors.Join(
 			p.send(sender{leader: 1}), p.send(sender{leader: 1}), p.send(sender{leader: 2}), p.sync(),
 			p.send(sender{leader: 4}), p.send(sender{leader: 4}), p.sync(), p.cut(3), p.send(sender{leader: 5}),
-			p.send(sender{leader: 7}), p.sync(), p.Close())
+			p.send(sender{leader: 7}), p.sync(), p.Close(),
+		)
 	}},
 }
 

@@ -321,8 +321,7 @@ func (r *loader) drop(i int, cause error) error {
 		return nil
 	}
 	dropped := r.segs[i:]
-	for j := len(dropped) - 1; j >= 0; j-- {
-		s := dropped[j]
+	for _, s := range slices.Backward(dropped) {
 		name := r.path(segment.FileName(s.BaseOffset(), segment.LogExt, segment.Live))
 		if err := r.keepFile(name); err != nil {
 			return err

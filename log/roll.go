@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/stratalog/strata/codec"
@@ -134,7 +135,7 @@ func (l *Log) roll(v *view, first int64, reason RollReason) (*view, error) {
 		return nil, l.fail(errors.Join(err, active.Remove()))
 	}
 	next := *v
-	next.segs = append(v.segs[:len(v.segs):len(v.segs)], active)
+	next.segs = append(slices.Clip(v.segs), active)
 	next.size = 0
 	l.prod.SetEnd(base)
 	l.publish(next)

@@ -48,19 +48,28 @@ func splitLoads(tb testing.TB) []splitLoad {
 	plain := slices.Concat(at(tb, 3, 0, "a"), at(tb, farthest, 0, "b"), at(tb, farthest+9, 0, "c"))
 	return []splitLoad{
 		{
-			"its own manager", map[string][]byte{name20(0) + ".log": all}, nil,
-			records, aborted, []int64{0, farthest + 1, 3 * farthest},
+			"its own manager",
+			map[string][]byte{name20(0) + ".log": all},
+			nil,
+			records, aborted,
+			[]int64{0, farthest + 1, 3 * farthest},
 		},
 		{
-			"with another name", map[string][]byte{name20(0) + ".log": plain, name20(0) + ".index": nil}, &log.Resume{},
-			map[int64]string{3: "a", farthest: "b", farthest + 9: "c"}, nil, []int64{3, farthest + 9},
+			"with another name",
+			map[string][]byte{name20(0) + ".log": plain, name20(0) + ".index": nil},
+			&log.Resume{},
+			map[int64]string{3: "a", farthest: "b", farthest + 9: "c"},
+			nil,
+			[]int64{3, farthest + 9},
 		},
 		{
-			"below the recovery point", map[string][]byte{
+			"below the recovery point",
+			map[string][]byte{
 				name20(0) + ".log": all, name20(4*farthest) + ".log": at(tb, 4*farthest, 0, "z"), name20(4*farthest) + ".index": nil,
 			},
 			&log.Resume{RecoveryPoint: 4 * farthest},
-			withRecord(records, 4*farthest, "z"), aborted, []int64{0, farthest + 1, 3 * farthest, 4 * farthest},
+			withRecord(records, 4*farthest, "z"), aborted,
+			[]int64{0, farthest + 1, 3 * farthest, 4 * farthest},
 		},
 	}
 }
@@ -68,9 +77,7 @@ func splitLoads(tb testing.TB) []splitLoad {
 // withRecord is a copy of records with one more.
 func withRecord(records map[int64]string, offset int64, value string) map[int64]string {
 	more := map[int64]string{offset: value}
-	for o, v := range records {
-		more[o] = v
-	}
+	maps.Copy(more, records)
 	return more
 }
 

@@ -56,7 +56,7 @@ func (c *epochCheck) take(r *segmentReport) (findings []Finding) {
 				Severity: SeverityWarning, Code: CodeUnprotected, File: r.name, Position: run.pos,
 				FirstOffset: run.first, NextOffset: run.last + 1, SeekTo: codec.NoOffset, Repair: MendNone,
 				Message: fmt.Sprintf("leader epoch %d behind %d", run.epoch, c.runs[n-1].epoch),
-				Err:     corrupt("verify", r.name, run.pos, segment.ErrEpoch),
+				Err:     corrupt(r.name, run.pos, segment.ErrEpoch),
 			})
 		}
 	}

@@ -150,7 +150,7 @@ func (v *verifier) seeing(r *segmentReport) func(segment.Batch, []byte) error {
 				r.add(Finding{
 					Severity: SeverityError, Code: CodeBatch, File: r.name, Position: b.Pos, Size: int64(b.Size),
 					FirstOffset: b.BaseOffset, NextOffset: b.NextOffset(), SeekTo: b.NextOffset(), Repair: MendSkip,
-					Message: fmt.Sprintf("the control batch cannot be read: %v", err), Err: corrupt("verify", r.name, b.Pos, err),
+					Message: fmt.Sprintf("the control batch cannot be read: %v", err), Err: corrupt(r.name, b.Pos, err),
 				})
 			}
 		}
@@ -179,7 +179,7 @@ func (r *segmentReport) fits(b segment.Batch) {
 			Severity: SeverityWarning, Code: CodeOffsetOrder, File: r.name, Position: b.Pos, Size: r.size - b.Pos,
 			FirstOffset: max(b.BaseOffset, r.base), NextOffset: r.next, SeekTo: codec.NoOffset,
 			Message: "offsets from here on are too far from the segment's base for its indexes (KAFKA-6264); a recovery splits the segment",
-			Err:     corrupt("verify", r.name, b.Pos, segment.ErrOverflow),
+			Err:     corrupt(r.name, b.Pos, segment.ErrOverflow),
 		})
 	}
 	if r.next == codec.NoOffset || b.LastOffset < r.next || r.outside {
@@ -190,7 +190,7 @@ func (r *segmentReport) fits(b segment.Batch) {
 		Severity: SeverityError, Code: CodeOffsetOrder, File: r.name, Position: b.Pos, Size: int64(b.Size),
 		FirstOffset: max(b.BaseOffset, r.base), NextOffset: b.NextOffset(), SeekTo: r.next,
 		Message: fmt.Sprintf("offsets up to %d, where the next segment begins at %d", b.LastOffset, r.next),
-		Repair:  MendSkip, Err: corrupt("verify", r.name, b.Pos, segment.ErrOffsets),
+		Repair:  MendSkip, Err: corrupt(r.name, b.Pos, segment.ErrOffsets),
 	})
 }
 
@@ -203,11 +203,11 @@ func (r *segmentReport) add(f Finding) {
 }
 
 // corrupt is err at a place, as damage.
-func corrupt(op, name string, pos int64, err error) error {
+func corrupt(name string, pos int64, err error) error {
 	if !isDamage(err) {
 		err = fmt.Errorf("%w: %w", codec.ErrCorrupt, err)
 	}
-	return &fsio.PosError{Op: op, Path: name, Pos: pos, Err: err}
+	return &fsio.PosError{Op: "verify", Path: name, Pos: pos, Err: err}
 }
 
 // damage turns damage into a finding. Of an index the first is told, since it is built anew as a whole.

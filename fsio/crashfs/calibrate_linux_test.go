@@ -163,7 +163,7 @@ func (k kernelFS) observe(tb testing.TB, template string, steps []step, nudge fu
 // scratch is a folder in memory where there is one: an unmount has the image synced, again and again.
 func scratch(tb testing.TB) string {
 	tb.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "calibrate-")
+	dir, err := os.MkdirTemp("/dev/shm", "calibrate-") //nolint:usetesting // TempDir is on a disk
 	if err != nil {
 		return tb.TempDir()
 	}

@@ -83,8 +83,7 @@ func TestCrashReports(t *testing.T) {
 		{"no check", crashfs.Config{}, good, nil, []string{"there is no check"}},
 		{"a slip where a disk fails", crashfs.Config{Faults: failingSync(1, crashfs.FsyncKeep)}, func(tb testing.TB, fsys *crashfs.FS) error {
 			if err := good(tb, fsys); err != nil {
-				var files []fsio.File
-				return files[0].Close()
+				return emptied()[0].Close()
 			}
 			return nil
 		}, fine, []string{"the workload panicked at step", "index out of range", "explore_test.go"}},
@@ -134,8 +133,7 @@ func TestFailReports(t *testing.T) {
 		}, nil},
 		{"a slip", func(tb testing.TB, fsys *crashfs.FS) error {
 			if good(tb, fsys) != nil {
-				var files []fsio.File
-				return files[0].Close()
+				return emptied()[0].Close()
 			}
 			return nil
 		}, []string{
@@ -443,3 +441,6 @@ func TestCrashLong(t *testing.T) {
 	require.GreaterOrEqual(t, report.Steps, 1500)
 	fmt.Printf("RESULT steps=%d images=%d unique=%d seconds=%.1f\n", report.Steps, report.Images, report.Unique, report.Elapsed.Seconds())
 }
+
+// emptied is a list of files in which a careless error path looks for one.
+func emptied() []fsio.File { return nil }

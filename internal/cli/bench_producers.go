@@ -70,7 +70,7 @@ func (w *crowdWork) append(l *log.Log, n int) error {
 	const checksum, covered, producer, epoch, sequence = 17, 21, 43, 51, 53 // where they are in a batch
 	for range n {
 		clear(w.batch[:8]) // the base offset that the append before gave it
-		id, number := int64(codec.NoProducerID), uint32(0)
+		id, number := codec.NoProducerID, uint32(0)
 		if l == w.many {
 			id, number = w.producer, w.sequence
 			if w.producer++; w.producer == benchProducers {

@@ -177,8 +177,13 @@ func TestCompareBatches(t *testing.T) {
 		require.Zero(t, run([]string{"-log", log, "-batches", write(t, own)}, &out, &out), out.String())
 		require.Contains(t, out.String(), "differences=0")
 		for _, change := range [][2]string{
-			{`"producerEpoch":`, `"producerEpoch":7,"was":`}, {`"valid":true`, `"valid":false`}, {`"key":"`, `"key":"AAAA`}, {`"crc":"`, `"crc":"f`},
-			{`"offset":`, `"offset":9,"was":`}, {`"batchSize":`, `"batchSize":1,"was":`}, {string(own[bytes.LastIndexByte(own[:len(own)-1], '\n')+1:]), ""},
+			{`"producerEpoch":`, `"producerEpoch":7,"was":`},
+			{`"valid":true`, `"valid":false`},
+			{`"key":"`, `"key":"AAAA`},
+			{`"crc":"`, `"crc":"f`},
+			{`"offset":`, `"offset":9,"was":`},
+			{`"batchSize":`, `"batchSize":1,"was":`},
+			{string(own[bytes.LastIndexByte(own[:len(own)-1], '\n')+1:]), ""},
 		} {
 			wrong := bytes.Replace(own, []byte(change[0]), []byte(change[1]), 1)
 			require.NotEqual(t, own, wrong)
