@@ -72,3 +72,24 @@ func TestTruncateForgetsLargestTimestamp(t *testing.T) {
 		})
 	}
 }
+
+// What a recovery has found of timestamps stays known, as in Kafka: a truncation that takes the last time entry
+// looks at the batches that are left then.
+func TestTruncateBehindARecovery(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Resume = &log.Resume{}
+		w.open()
+		w.append(set(t, codec.Record{Timestamp: started + 5, Value: []byte("a")}))
+		w.append(set(t, codec.Record{Timestamp: started + 7, Value: []byte("b")}))
+		w.kill()
+		w.open()
+		_, err := w.l.Truncate(1)
+		require.NoError(t, err)
+		s := w.l.State().Segments[0]
+		require.Equal(t, started+5, s.MaxTimestamp)
+		require.Zero(t, s.MaxTimestampOffset)
+		f, ok, err := w.l.OffsetForTime(started + 6)
+		require.NoError(t, err)
+		require.False(t, ok, "%+v", f)
+	})
+}

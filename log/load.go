@@ -439,6 +439,7 @@ func (r *loader) activate() error {
 		if !last.Sealed() {
 			return nil
 		}
+		largest, at, told := last.KnownMaxTimestamp()
 		if err := last.Close(); err != nil {
 			return err
 		}
@@ -451,6 +452,9 @@ func (r *loader) activate() error {
 		s, err := segment.Open(r.fsys, r.parts, r.Dir(), last.BaseOffset(), o)
 		if err != nil {
 			return fmt.Errorf("segment %d: %w", last.BaseOffset(), err)
+		}
+		if told {
+			s.NoteMaxTimestamp(largest, at)
 		}
 		r.segs = append(r.segs, s)
 		return nil

@@ -99,8 +99,16 @@ func (s *Segment) PeekMaxTimestamp() (timestamp, offset int64, err error) {
 	return largest.timestamp, largest.offset, err
 }
 
+// KnownMaxTimestamp is what MaxTimestamp has told, or Recover found. ok is false where nobody knows yet.
+func (s *Segment) KnownMaxTimestamp() (timestamp, offset int64, ok bool) {
+	s.stamps.Lock()
+	defer s.stamps.Unlock()
+	return s.stamps.max.timestamp, s.stamps.max.offset, s.stamps.maxKnown
+}
+
 // NoteMaxTimestamp says what MaxTimestamp shall tell, by who has read the batches: a log that is looked at
-// without being recovered has time entries of batches that recovery would cut, and lacks others.
+// without being recovered has time entries of batches that recovery would cut, and lacks others. A segment
+// that is opened once more would forget what Recover found.
 func (s *Segment) NoteMaxTimestamp(timestamp, offset int64) {
 	s.stamps.set(stamp{timestamp, offset})
 }
