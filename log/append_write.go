@@ -130,9 +130,9 @@ func (l *Log) noteEpochs(in *incoming) error {
 		case h.Magic < 2:
 			if len(epochs.Entries()) > 0 {
 				epochs.Clear()
-				if err := epochs.Flush(); err != nil {
-					return l.failWrite(err)
-				}
+			}
+			if err := l.writeEpochs(); err != nil {
+				return err
 			}
 		case h.LeaderEpoch < 0:
 			return fmt.Errorf("append: batch without leader epoch: %w", ErrInvalidRecord)

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/segment"
 )
 
 // Close syncs everything, writes the last time entries and a producer snapshot, gives back reserved space,
@@ -100,6 +101,16 @@ func (l *Log) free(leave bool) error {
 		errs = append(errs, l.ownFS.Close())
 	}
 	l.wait.wake()
+	return errors.Join(errs...)
+}
+
+// abandon closes segments of a log that has failed, and leaves their files as they are.
+func abandon(segs ...*segment.Segment) error {
+	var errs []error
+	for _, s := range segs {
+		s.Abandon()
+		errs = append(errs, s.Close())
+	}
 	return errors.Join(errs...)
 }
 

@@ -2,13 +2,17 @@ package log_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/fsio/aferofs"
 	"github.com/stratalog/strata/log"
 )
@@ -119,4 +123,44 @@ func epochsFrom(epochs []log.Epoch, start int64) []log.Epoch {
 		left[0].StartOffset = start
 	}
 	return left
+}
+
+// An epoch file that there was no room for is written with the next append, though that is of an epoch that is
+// known: what comes behind a crash must not find the epochs of batches that were truncated.
+func TestEpochsWithoutRoom(t *testing.T) {
+	for _, later := range []bool{false, true} {
+		t.Run(fmt.Sprint("scheduler ", later), func(t *testing.T) {
+			w := newWorld(t, backends[0])
+			full := false
+			w.intercept(func(op *fsio.Op, do func() error) error {
+				if full && op.Kind == fsio.OpWriteAt && strings.HasPrefix(path.Base(op.Path), "leader-epoch") {
+					return syscall.ENOSPC
+				}
+				return do()
+			})
+			if later {
+				w.o.Scheduler = w.clock
+			}
+			l := w.open()
+			in := func(epoch int32) error {
+				_, err := l.AppendWith(set(t, rec("v")), log.AppendOptions{LeaderEpoch: epoch})
+				return err
+			}
+			require.NoError(t, errors.Join(in(0), in(0), in(0), in(1)))
+			full = true
+			_, err := l.Truncate(2)
+			if !later {
+				require.ErrorIs(t, err, syscall.ENOSPC)
+			}
+			w.clock.Advance(0)
+			require.ErrorIs(t, in(0), syscall.ENOSPC)
+			require.EqualValues(t, 2, l.EndOffset())
+			full = false
+			require.NoError(t, errors.Join(in(0), in(0), in(0)))
+			w.kill()
+			l = w.open()
+			require.EqualValues(t, 5, l.EndOffset())
+			require.Equal(t, []log.Epoch{{}}, l.Epochs())
+		})
+	}
 }

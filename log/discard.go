@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/stratalog/strata/segment"
@@ -19,10 +21,15 @@ type doomed struct {
 // discard renames the files of a segment to .deleted, to be removed when DeleteDelay is over. Readers that
 // have it go on. The caller holds mu.
 func (l *Log) discard(s *segment.Segment) error {
+	base := s.BaseOffset()
+	if older := l.discarded[base]; older != nil {
+		older.Disown()
+	}
 	if err := s.Rename(segment.Deleted); err != nil {
 		return l.fail(err)
 	}
-	delete(l.born, s.BaseOffset())
+	delete(l.born, base)
+	l.discarded[base] = s
 	l.doom(doomed{seg: s})
 	return nil
 }
@@ -60,7 +67,8 @@ func (l *Log) later(name string, delay time.Duration, do func()) {
 
 // Reap removes .deleted files that are older than DeleteDelay, of Retain, Truncate, Reset, Roll and
 // Replace, when no reader has them. Open removes what a crash left of them. With Options.Scheduler it is
-// scheduled when there are some. What cannot be removed keeps nothing else from it, and is tried again.
+// scheduled when there are some. What cannot be removed keeps nothing else from it, and is tried again. Of a
+// log that became read-only while it discarded files, those that are still read stay until Close.
 func (l *Log) Reap(ctx context.Context) (Deleted, error) {
 	l.mu.Lock()
 	defer l.unlock()
@@ -76,7 +84,7 @@ func (l *Log) Reap(ctx context.Context) (Deleted, error) {
 			left, errs = append(left, l.doomed[i:]...), append(errs, err)
 			break
 		}
-		if x.due.After(now) {
+		if x.due.After(now) || l.shown(x.seg) {
 			left = append(left, x)
 			continue
 		}
@@ -90,9 +98,24 @@ func (l *Log) Reap(ctx context.Context) (Deleted, error) {
 		}
 	}
 	l.doomed = left
+	maps.DeleteFunc(l.discarded, func(_ int64, s *segment.Segment) bool { return isOver(s) })
 	d.Next = l.nextDue()
 	l.tellDeleted(d)
 	return d, errors.Join(errs...)
+}
+
+// shown reports whether readers still come to s, since what discarded it has failed before it was done.
+func (l *Log) shown(s *segment.Segment) bool {
+	return l.failed.Load() != nil && slices.Contains(l.view.Load().segs, s)
+}
+
+// isOver reports whether nobody has s any more.
+func isOver(s *segment.Segment) bool {
+	if s.Acquire() {
+		s.Release()
+		return false
+	}
+	return s.Held() == 0
 }
 
 // nextDue is when Reap has something to do next, zero where there is nothing.
@@ -109,8 +132,11 @@ func (l *Log) nextDue() time.Time {
 // reapOne removes one thing, and returns the size of what was a segment.
 func (l *Log) reapOne(d doomed) (int64, error) {
 	if d.seg != nil {
-		size := d.seg.Size()
-		return size, d.seg.Remove()
+		size, err := d.seg.Size(), d.seg.Remove()
+		if newer := l.discarded[d.seg.BaseOffset()]; newer != nil && newer != d.seg {
+			err = errors.Join(err, newer.Remove()) // as in Kafka, whose files they are is not asked
+		}
+		return size, err
 	}
 	if err := l.fsys.Remove(d.snapshot); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, err

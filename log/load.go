@@ -68,14 +68,10 @@ func (l *Log) load(ctx context.Context) error {
 
 // abandon frees the segments of a log that could not be loaded, and leaves their files as they are.
 func (r *loader) abandon() error {
-	var errs []error
-	if r.view.Load() == nil {
-		for _, s := range r.segs {
-			s.Abandon()
-			errs = append(errs, s.Close())
-		}
+	if r.view.Load() != nil {
+		return nil
 	}
-	return errors.Join(errs...)
+	return abandon(r.segs...)
 }
 
 // readResume finds out what is known from before.

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"syscall"
 
 	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/internal/checkpoint"
+	"github.com/stratalog/strata/segment"
 )
 
 // Move renames its directory, and syncs the parent. Reading and writing go on.
@@ -23,7 +25,7 @@ func (l *Log) Move(dir string) error {
 	l.syncer.hold()
 	defer l.syncer.release()
 	old := l.Dir()
-	if err := l.fsys.Rename(old, dir); err != nil {
+	if err := segment.Move(l.segments(), dir, func() error { return l.fsys.Rename(old, dir) }); err != nil {
 		if refused(err) {
 			return err
 		}
@@ -54,18 +56,24 @@ func refused(err error) bool {
 	return false
 }
 
-// follow gives all that knows files by name their new directory.
+// segments are all that have files in its directory.
+func (l *Log) segments() []*segment.Segment {
+	segs := slices.Clone(l.view.Load().segs)
+	for _, d := range l.doomed {
+		if d.seg != nil {
+			segs = append(segs, d.seg)
+		}
+	}
+	return segs
+}
+
+// follow gives all else that knows files by name their new directory.
 func (l *Log) follow(dir string) {
 	l.dir.Store(&dir)
-	for _, s := range l.view.Load().segs {
-		s.Moved(dir)
-	}
 	for i, d := range l.doomed {
-		if d.seg != nil {
-			d.seg.Moved(dir)
-			continue
+		if d.seg == nil {
+			l.doomed[i].snapshot = path.Join(dir, path.Base(d.snapshot))
 		}
-		l.doomed[i].snapshot = path.Join(dir, path.Base(d.snapshot))
 	}
 	l.prod.Moved(dir)
 	l.epochs.Load().Moved(l.path(checkpoint.LeaderEpochs))

@@ -83,7 +83,7 @@ func newLog(o Options) *Log {
 	}
 	l := &Log{
 		o: o, fsys: o.FS, parts: o.Parts.WithDefaults(), handles: o.Handles, opened: o.Clock.Now(),
-		born: map[int64]time.Time{},
+		born: map[int64]time.Time{}, discarded: map[int64]*segment.Segment{},
 	}
 	if l.handles == nil {
 		l.handles = segment.NewHandles(segment.HandleOptions{})

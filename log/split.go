@@ -116,6 +116,29 @@ func (r *loader) splitInto(i int) ([]*segment.Segment, error) {
 
 // replace puts parts, which are .cleaned, in the place of old, whose records they have.
 func (r *loader) replace(old *segment.Segment, parts []*segment.Segment) error {
+	if err := r.complete(parts); err != nil {
+		return errors.Join(err, abandon(parts...))
+	}
+	for i, p := range parts {
+		if err := p.Close(); err != nil {
+			return errors.Join(err, abandon(parts[i+1:]...))
+		}
+	}
+	if err := r.discard(old); err != nil {
+		return err
+	}
+	if err := r.fsys.SyncDir(r.Dir()); err != nil {
+		return err
+	}
+	entries, err := r.fsys.ReadDir(r.Dir())
+	if err != nil {
+		return err
+	}
+	return r.unswap(list(entries).swapped)
+}
+
+// complete makes parts, which are .cleaned, what counts.
+func (r *loader) complete(parts []*segment.Segment) error {
 	lowest, others := parts[0], parts[1:]
 	if err := r.fsys.SyncDir(r.Dir()); err != nil {
 		return err
@@ -130,25 +153,8 @@ func (r *loader) replace(old *segment.Segment, parts []*segment.Segment) error {
 			return err
 		}
 	}
-	err := lowest.Rename(segment.Swap)
-	if err == nil {
-		err = r.fsys.SyncDir(r.Dir())
-	}
-	for _, p := range parts {
-		err = errors.Join(err, p.Close())
-	}
-	if err != nil {
+	if err := lowest.Rename(segment.Swap); err != nil {
 		return err
 	}
-	if err := r.discard(old); err != nil {
-		return err
-	}
-	if err := r.fsys.SyncDir(r.Dir()); err != nil {
-		return err
-	}
-	entries, err := r.fsys.ReadDir(r.Dir())
-	if err != nil {
-		return err
-	}
-	return r.unswap(list(entries).swapped)
+	return r.fsys.SyncDir(r.Dir())
 }

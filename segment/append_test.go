@@ -216,6 +216,12 @@ func TestModTime(t *testing.T) {
 	})
 }
 
+// moveTo gives the directory of a segment another name.
+func moveTo(t *testing.T, w world, s *segment.Segment, from, to string) {
+	t.Helper()
+	require.NoError(t, segment.Move([]*segment.Segment{s}, to, func() error { return w.fs.Rename(from, to) }))
+}
+
 // TestMoved: after its directory got another name, nothing appears under the old one (S-16).
 func TestMoved(t *testing.T) {
 	eachWorld(t, func(w world) {
@@ -223,8 +229,7 @@ func TestMoved(t *testing.T) {
 		w.filled(t, 3)
 		for _, sealed := range []bool{true, false} {
 			s := w.open(t, 0, segment.Options{Sealed: sealed})
-			require.NoError(t, w.fs.Rename("p-0", "p-0.x-delete"))
-			s.Moved("p-0.x-delete")
+			moveTo(t, w, s, "p-0", "p-0.x-delete")
 			lookUpAll(t, s, 3)
 			require.NoError(t, s.Sync())
 			if !sealed {

@@ -33,7 +33,9 @@ func (s *Segment) Codec() codec.Codec { return s.parts.Codec }
 // ModTime is when its log file was last written. Kafka ages segments without timestamps by it, and the
 // oldest tombstones.
 func (s *Segment) ModTime() (time.Time, error) {
-	info, err := s.fsys.Stat(s.path(LogExt))
+	s.names.RLock()
+	defer s.names.RUnlock()
+	info, err := s.fsys.Stat(s.pathLocked(LogExt))
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -117,12 +119,21 @@ func (s *Segment) txnMoved() {
 	}
 }
 
-// Moved tells it that its directory has a new name. Handles opened from now on use it.
-func (s *Segment) Moved(dir string) {
-	s.names.Lock()
-	defer s.names.Unlock()
-	s.names.dir = dir
-	s.txnMoved()
+// Move renames the directory of segments, by rename, to dir. Whoever opens a file of theirs meanwhile waits, so
+// that reads go on. With an error nothing has moved.
+func Move(segs []*Segment, dir string, rename func() error) error {
+	for _, s := range segs {
+		s.names.Lock()
+		defer s.names.Unlock()
+	}
+	if err := rename(); err != nil {
+		return err
+	}
+	for _, s := range segs {
+		s.names.dir = dir
+		s.txnMoved()
+	}
+	return nil
 }
 
 // Acquire takes a reference. It is false where the Segment was closed or removed: look it up again.
@@ -167,6 +178,9 @@ func (s *Segment) release() error {
 
 // removeAll removes all files of the segment. What fails is tried again by the next Remove.
 func (s *Segment) removeAll() error {
+	if s.disowned.Load() {
+		return nil
+	}
 	err := s.removeFiles(LogExt, IndexExt, TimeIndexExt, TxnIndexExt, SumExt)
 	if err != nil {
 		s.removed.Store(false)
@@ -228,6 +242,10 @@ func (s *Segment) Abandon() {
 	s.offset.abandon()
 	s.time.abandon()
 }
+
+// Disown says that files of another segment are about to take the place of its own: Remove removes none, and what
+// is to be opened is fs.ErrClosed. What is open stays good.
+func (s *Segment) Disown() { s.disowned.Store(true) }
 
 // Close writes the last time entry, gives back reserved space and frees all handles when the last reference
 // is released. Indexes of a segment in the state Deleted stay as they are, as in Kafka. It makes nothing durable.

@@ -108,8 +108,7 @@ func TestRenameUnopened(t *testing.T) {
 		})
 		s := w.open(t, 0, segment.Options{Sealed: true})
 		require.NoError(t, s.Rename(segment.Deleted))
-		require.NoError(t, w.fs.Rename("p-0", "q-0"))
-		s.Moved("q-0")
+		moveTo(t, w, s, "p-0", "q-0")
 		require.NoError(t, s.Rename(segment.Live))
 		assert.Zero(t, opened)
 		w.fs = inner

@@ -216,7 +216,7 @@ func (s *Segment) indexOptions(x *indexFile, sealed bool) index.Options {
 func (s *Segment) openIndex(x *indexFile, sealed bool) (index.Index, error) {
 	s.names.RLock()
 	defer s.names.RUnlock()
-	if s.freed.Load() {
+	if s.freed.Load() || s.disowned.Load() {
 		return nil, fs.ErrClosed
 	}
 	name := s.pathLocked(x.extension)
@@ -237,7 +237,7 @@ func (s *Segment) openIndex(x *indexFile, sealed bool) (index.Index, error) {
 func (s *Segment) openLog() (MessageSet, error) {
 	s.names.RLock()
 	defer s.names.RUnlock()
-	if s.freed.Load() {
+	if s.freed.Load() || s.disowned.Load() {
 		return nil, fs.ErrClosed
 	}
 	return s.parts.OpenSet(s.fsys, s.pathLocked(LogExt), SetOptions{Sealed: true, ReadOnly: s.o.ReadOnly})
@@ -250,7 +250,7 @@ func (s *Segment) openTime() (index.Index, error) { return s.openIndex(&s.time, 
 func (s *Segment) openTxn() (*index.Txn, error) {
 	s.names.RLock()
 	defer s.names.RUnlock()
-	if s.freed.Load() {
+	if s.freed.Load() || s.disowned.Load() {
 		return nil, fs.ErrClosed
 	}
 	x, err := index.OpenTxn(s.fsys, s.pathLocked(TxnIndexExt), s.base)

@@ -324,3 +324,31 @@ func TestLeftovers(t *testing.T) {
 		put(t, s, batch(t, 0, 1, 10))
 	})
 }
+
+// TestDisown: files that took the place of a segment's own are neither read nor removed by it.
+func TestDisown(t *testing.T) {
+	eachWorld(t, func(w world) {
+		t := w.t
+		w.filled(t, 3)
+		h := segment.NewHandles(segment.HandleOptions{})
+		s := w.open(t, 0, segment.Options{Sealed: true, Handles: h})
+		r, ok, err := s.Read(0, segment.Limits{MaxBytes: 1 << 20})
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.NoError(t, s.Rename(segment.Deleted))
+		s.Disown()
+		want := w.files(t, "p-0")
+		_, _, err = s.Aborted(nil, 0, 10)
+		require.ErrorIs(t, err, fs.ErrClosed, "not open yet")
+		require.NoError(t, s.Remove())
+		n := 0
+		for _, err := range r.Records() {
+			require.NoError(t, err)
+			n++
+		}
+		require.Equal(t, 6, n)
+		require.NoError(t, r.Close())
+		require.Equal(t, want, w.files(t, "p-0"))
+		require.Zero(t, h.Stats().Files)
+	})
+}

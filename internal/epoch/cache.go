@@ -36,7 +36,7 @@ type Cache struct {
 
 	entries atomic.Pointer[[]Entry] // rising in both; a list is never changed once it is here
 	mu      sync.Mutex              // held to change entries, and to write the file
-	dirty   bool                    // the file is not what entries are; guarded by mu
+	dirty   atomic.Bool             // the file is not what entries are; stored with mu held
 }
 
 // Open reads the file name. A missing one is an empty Cache, and is not created; a damaged one is
@@ -45,7 +45,7 @@ func Open(fsys fsio.FS, name string, o Options) (*Cache, error) {
 	c := &Cache{fsys: fsys, name: name, readOnly: o.ReadOnly}
 	var entries []Entry
 	if o.Empty {
-		c.dirty = true
+		c.dirty.Store(true)
 	} else {
 		read, err := checkpoint.ReadEpochs(fsys, name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -56,7 +56,7 @@ func Open(fsys fsio.FS, name string, o Options) (*Cache, error) {
 				entries = assigned(entries, e)
 			}
 		}
-		c.dirty = len(entries) != len(read)
+		c.dirty.Store(len(entries) != len(read))
 	}
 	c.entries.Store(&entries)
 	return c, nil
@@ -84,14 +84,15 @@ func (c *Cache) Latest() (e Entry, ok bool) {
 // Assign notes that epoch begins at offset. Epochs that are not below epoch, or begin at offset or above,
 // are erased; the last epoch again, at no lower offset, changes nothing. What is negative is fs.ErrInvalid.
 //
-// After nil the change is durable. After an error the Cache is as it was, and the file may be either.
+// After nil the file is what the Cache is, durably, also where an earlier change was not written. After an error
+// the Cache is as it was, and the file may be either.
 func (c *Cache) Assign(epoch int32, offset int64) error {
 	if epoch < 0 || offset < 0 {
 		return fmt.Errorf("epoch %d at offset %d: %w", epoch, offset, fs.ErrInvalid)
 	}
 	e := Entry{Epoch: epoch, StartOffset: offset}
 	if !changes(c.Entries(), e) { // the rule: a leader appends many batches in its epoch
-		return nil
+		return c.Flush()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +101,7 @@ func (c *Cache) Assign(epoch int32, offset int64) error {
 		return nil
 	}
 	entries = assigned(slices.Clone(entries), e)
-	c.dirty = true
+	c.dirty.Store(true)
 	if err := c.write(entries); err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (c *Cache) Clear() (changed bool) {
 	changed = c.change(func([]Entry) []Entry { return nil })
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.dirty = true
+	c.dirty.Store(true)
 	return changed
 }
 
@@ -155,7 +156,7 @@ func (c *Cache) change(edit func(entries []Entry) []Entry) (changed bool) {
 	if slices.Equal(before, after) {
 		return false
 	}
-	c.dirty = true
+	c.dirty.Store(true)
 	c.entries.Store(&after)
 	return true
 }
@@ -163,11 +164,11 @@ func (c *Cache) change(edit func(entries []Entry) []Entry) (changed bool) {
 // Flush writes the file, durably, if it is not what the Cache is. With an error it may be tried again, since
 // the file is replaced as a whole.
 func (c *Cache) Flush() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.dirty {
+	if !c.dirty.Load() {
 		return nil
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.write(c.Entries())
 }
 
@@ -179,7 +180,7 @@ func (c *Cache) write(entries []Entry) error {
 	if err := checkpoint.WriteEpochs(c.fsys, c.name, entries); err != nil {
 		return fmt.Errorf("leader epochs: %w", err)
 	}
-	c.dirty = false
+	c.dirty.Store(false)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/fsio"
 )
 
 // Replayer calls add for each batch of the segment with the given base offset whose last offset lies in
@@ -31,7 +32,7 @@ type Rebuild struct {
 
 // Rebuild brings the State to r.End: from the newest good snapshot that lies in (Start, End], through the
 // batches behind it. Snapshots outside of that range, and damaged ones, are removed. Snapshots are taken at
-// the base offsets of the last two segments, where the replay passes them, and at End.
+// the base offsets of the last two segments, where the replay passes them, and at End, as far as there is room.
 //
 // After loading, the State has to be new, RemoveStraySnapshots comes first; after a truncation it is called
 // as it is.
@@ -51,7 +52,16 @@ func (s *State) Rebuild(r Rebuild) error {
 		}
 	}
 	s.end = r.End
+	return s.takeIfRoom()
+}
+
+// takeIfRoom takes a snapshot, durably. One that there is no room for is done without: all that it says is in
+// older ones and in the batches, and a truncation must go on where the disk is full.
+func (s *State) takeIfRoom() error {
 	_, err := s.TakeSnapshot(true)
+	if fsio.NoRoom(err) {
+		return nil
+	}
 	return err
 }
 
@@ -66,7 +76,7 @@ func (s *State) begin(points []int64) error {
 	s.snapshot = 0
 	for _, offset := range points {
 		s.end = offset
-		if _, err := s.TakeSnapshot(true); err != nil {
+		if err := s.takeIfRoom(); err != nil {
 			return err
 		}
 	}
@@ -85,7 +95,7 @@ func (s *State) replay(r Rebuild, points []int64) error {
 		}
 		s.end = max(s.end, base, r.Start)
 		if slices.Contains(points, base) {
-			if _, err := s.TakeSnapshot(true); err != nil {
+			if err := s.takeIfRoom(); err != nil {
 				return err
 			}
 		}

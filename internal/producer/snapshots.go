@@ -39,7 +39,8 @@ func (s *State) name(offset int64) string {
 
 // TakeSnapshot writes a snapshot at End, unless the newest that was written or loaded is there or above. It
 // returns the file's name, or "" where none was written. With sync it is durable; without, a crash may
-// leave any part of it, which the next load finds out.
+// leave any part of it, which the next load finds out. With an error there is none: other batches may take its
+// offset.
 func (s *State) TakeSnapshot(sync bool) (name string, err error) {
 	if s.end <= s.snapshot || s.options.ReadOnly {
 		return "", nil
@@ -49,10 +50,17 @@ func (s *State) TakeSnapshot(sync bool) (name string, err error) {
 	if sync {
 		write = fsio.WriteFile
 	}
+	i, found := slices.BinarySearch(s.snapshots, s.end)
 	if err := write(s.fsys, name, AppendSnapshot(nil, s.entries())); err != nil {
+		if left := s.fsys.Remove(name); left != nil && !errors.Is(left, fs.ErrNotExist) {
+			return "", fmt.Errorf("producer snapshot: %v, and it stays: %w", err, left)
+		}
+		if found {
+			s.snapshots = slices.Delete(s.snapshots, i, i+1)
+		}
 		return "", fmt.Errorf("producer snapshot: %w", err)
 	}
-	if i, found := slices.BinarySearch(s.snapshots, s.end); !found {
+	if !found {
 		s.snapshots = slices.Insert(s.snapshots, i, s.end)
 	}
 	s.snapshot = s.end
