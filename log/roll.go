@@ -73,10 +73,13 @@ func (l *Log) rollReason(in *incoming, f *inForce, v *view) (RollReason, error) 
 }
 
 // waited is the age of a segment, when records with the timestamp maxStamp come: by the timestamps, or,
-// where its first batch has none, by the clock.
+// where its first batch has none, or is damaged, by the clock.
 func (l *Log) waited(s *segment.Segment, maxStamp int64) (time.Duration, error) {
 	first, err := s.FirstTimestamp()
-	if err != nil {
+	switch {
+	case isDamage(err):
+		first = codec.NoTimestamp
+	case err != nil:
 		return 0, err
 	}
 	if first < 0 {

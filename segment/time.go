@@ -160,7 +160,7 @@ func (s *Segment) scanMax(offset int64, sofar stamp) (stamp, error) {
 			}
 		case err != nil:
 			return noStamp, err
-		case b.MaxTimestamp > sofar.timestamp:
+		case b.MaxTimestamp > sofar.timestamp && s.fits(b.LastOffset): // others have no place in an index
 			sofar = stamp{b.MaxTimestamp, b.LastOffset}
 		}
 	}
