@@ -548,26 +548,38 @@ func TestDroppedIndexesKeepTheirSize(t *testing.T) {
 // A follower takes batches of one append that overlap, as long as their last offsets rise, and recovery keeps
 // them, as in Kafka (truncate, seed 15142).
 func TestRecoverOverlappingBatches(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		w.o.Resume = &log.Resume{}
-		w.open()
-		var all []byte
-		for _, b := range []struct{ base, n int64 }{{0, 3}, {1, 4}, {3, 9}} {
-			h := codec.NewHeader(2)
-			h.BaseOffset, h.LeaderEpoch = b.base, 0
-			recs := make([]codec.Record, b.n)
-			for i := range recs {
-				recs[i] = codec.Record{Offset: b.base + int64(i), Timestamp: started, Value: []byte("v")}
-			}
-			all = append(all, batch(t, h, recs...)...)
-		}
-		_, err := w.l.AppendAssigned(all, 0)
-		require.NoError(t, err)
-		w.kill()
-		w.open()
-		require.EqualValues(t, 12, w.l.EndOffset())
-		require.Len(t, w.files()[name20(0)+".log"][:len(all)], len(all))
-	})
+	type span struct{ base, n int64 }
+	for _, row := range []struct {
+		name  string
+		spans []span
+		end   int64
+	}{
+		{"no gap", []span{{0, 3}, {1, 4}, {3, 9}}, 12},
+		{"behind a gap", []span{{1, 3}, {2, 4}, {6, 1}, {7, 5}}, 12},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, w *world) {
+				w.o.Resume = &log.Resume{}
+				w.open()
+				var all []byte
+				for _, b := range row.spans {
+					h := codec.NewHeader(2)
+					h.BaseOffset, h.LeaderEpoch = b.base, 0
+					recs := make([]codec.Record, b.n)
+					for i := range recs {
+						recs[i] = codec.Record{Offset: b.base + int64(i), Timestamp: started, Value: []byte("v")}
+					}
+					all = append(all, batch(t, h, recs...)...)
+				}
+				_, err := w.l.AppendAssigned(all, 0)
+				require.NoError(t, err)
+				w.kill()
+				w.open()
+				require.Equal(t, row.end, w.l.EndOffset())
+				require.Len(t, w.files()[name20(0)+".log"][:len(all)], len(all))
+			})
+		})
+	}
 }
 
 // G68 testLogReinitializeAfterManualDelete: an empty directory begins where the checkpoint says.

@@ -68,8 +68,8 @@ func (w *walker) misled(err error) error {
 }
 
 // nextInOrder is next. Offsets that do not rise or leave the segment's bounds are damage, and so are such
-// that the next batch takes back: no checksum covers a base offset. Batches that overlap are none: Kafka's
-// followers take them, as long as the last offsets rise.
+// that the next batch takes back, if the batch has room before that: no checksum covers a base offset.
+// Batches that overlap are none: Kafka's followers take them, as long as the last offsets rise.
 func (w *walker) nextInOrder() (Batch, error) {
 	b, err := w.next()
 	if err != nil {
@@ -113,7 +113,7 @@ func (w *walker) order(b Batch) error {
 	switch {
 	case err != nil && !isDamage(err):
 		return err
-	case err != nil || first(behind) < w.before || first(behind) > b.LastOffset:
+	case err != nil || first(behind) < w.before+b.LastOffset-first(b)+1 || first(behind) > b.LastOffset:
 		return nil //nolint:nilerr // it is the next step's
 	}
 	return w.seg.damage(b.Pos, fmt.Errorf("offsets [%d, %d] before %d: %w",
