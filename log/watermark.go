@@ -26,9 +26,13 @@ func (l *Log) SetHighWatermark(offset int64) (at int64, moved bool) {
 	if !l.o.Replicated || l.closed.Load() {
 		return was, false
 	}
-	v.hw, v.aligned = min(max(offset, v.start), v.end), false
+	v.hw, v.aligned = min(offset, v.end), offset >= v.end
+	if offset < v.start { // its place is looked up later, at the end, too: what comes next may lie behind a gap
+		v.hw, v.aligned = v.start, false
+	}
 	l.prod.SetHighWatermark(v.hw)
-	l.publishTxns(v)
+	l.txnsOf(&v)
+	l.show(v)
 	return v.hw, v.hw != was
 }
 
@@ -40,18 +44,18 @@ func (l *Log) RaiseHighWatermark(offset int64) (was int64, moved bool, err error
 	l.mu.Lock()
 	defer l.unlock()
 	v := *l.view.Load()
+	switch {
+	case l.closed.Load():
+		return v.hw, false, ErrClosed
+	case offset > v.end:
+		return v.hw, false, fmt.Errorf("high watermark %d is above the end %d: %w", offset, v.end, fs.ErrInvalid)
+	}
 	if next, ok := v.alignment(); ok {
 		v = next
 		l.prod.SetHighWatermark(v.hw)
 		l.publishTxns(v)
 	}
-	was = v.hw
-	switch {
-	case l.closed.Load():
-		return was, false, ErrClosed
-	case offset > v.end:
-		return was, false, fmt.Errorf("high watermark %d is above the end %d: %w", offset, v.end, fs.ErrInvalid)
-	case !l.o.Replicated || offset <= was:
+	if was = v.hw; !l.o.Replicated || offset <= was {
 		return was, false, nil
 	}
 	first, ok, err := v.firstOfBatch(offset)

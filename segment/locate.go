@@ -44,9 +44,26 @@ func (s *Segment) locate(set MessageSet, offset, end int64) (place, error) {
 		case gap.err != nil && first(b) > offset:
 			return place{ok: true, batch: b, from: gap.from, err: gap.err}, nil
 		default:
-			return place{ok: true, batch: b, from: b.Pos}, nil
+			b, err := w.latest(b, offset)
+			return place{ok: true, batch: b, from: b.Pos}, err
 		}
 	}
+}
+
+// latest is the last batch that has offset, of those from b on that have it. A follower takes batches that
+// overlap, and the search of Kafka 4.4 begins with the last one whose base offset is not above offset.
+func (w *walker) latest(b Batch, offset int64) (Batch, error) {
+	for b.BaseOffset != codec.NoOffset && b.BaseOffset < offset && b.End() < w.end {
+		next, err := w.peek(b.End())
+		switch {
+		case err != nil:
+			return b, damageIsNone(err)
+		case next.BaseOffset == codec.NoOffset || next.BaseOffset > offset || next.LastOffset <= b.LastOffset:
+			return b, nil
+		}
+		b = next
+	}
+	return b, nil
 }
 
 // walkTo returns a walker that stands at or before the first batch with a LastOffset of offset or more, as

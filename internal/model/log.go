@@ -117,25 +117,26 @@ func (m *Log) mustRoll(n, last, stamp int64) bool {
 // Sync makes what is below offset durable (UnifiedLog.flush).
 func (m *Log) Sync(offset int64) { m.RecoveryPoint = max(m.RecoveryPoint, min(offset, m.End)) }
 
-// SetHighWatermark moves the high watermark to offset, as far as the log goes (UnifiedLog.updateHighWatermark).
+// SetHighWatermark moves the high watermark to offset, as far as the log goes (UnifiedLog.updateHighWatermark). The
+// end has a place; where the start lies, for an offset below it, is looked up later.
 func (m *Log) SetHighWatermark(offset int64) (at int64, moved bool) {
 	was := m.High
 	if m.Replicated {
-		m.High, m.aligned = min(max(offset, m.Start), m.End), false
+		m.High = min(max(offset, m.Start), m.End)
 		m.decide(m.High)
 		m.settle()
+		m.aligned = offset >= m.End
 	}
 	return m.High, m.High != was
 }
 
 // RaiseHighWatermark moves it up to where the batch with offset begins.
 func (m *Log) RaiseHighWatermark(offset int64) (was int64, moved bool, err error) {
+	if offset > m.End {
+		return m.High, false, fs.ErrInvalid
+	}
 	m.align()
-	was = m.High
-	switch {
-	case offset > m.End:
-		return was, false, fs.ErrInvalid
-	case !m.Replicated || offset <= was:
+	if was = m.High; !m.Replicated || offset <= was {
 		return was, false, nil
 	}
 	at, aligned := offset, false

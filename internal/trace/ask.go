@@ -122,7 +122,7 @@ func (w *world) read(op *Op, m Meta) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	first, err := firstSize(all)
+	first, err := w.firstSize(op.Offset, o.Isolation, all)
 	if err != nil {
 		return nil, err
 	}
@@ -170,8 +170,15 @@ func (w *world) readAll(offset int64, i log.Isolation) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// firstSize is the size of the first batch in b, or 0.
-func firstSize(b []byte) (int, error) {
+// firstSize is the size of the first batch of a read that gave b, or 0. Kafka also looks at the one that a read
+// from below its bound begins with where that one lies at the bound.
+func (w *world) firstSize(offset int64, i log.Isolation, b []byte) (int, error) {
+	if len(b) == 0 && offset < w.limit(i) {
+		var err error
+		if b, err = w.readAll(offset, log.ReadToEnd); err != nil {
+			return 0, err
+		}
+	}
 	if len(b) == 0 {
 		return 0, nil
 	}
