@@ -112,6 +112,36 @@ func TestDamagedEpochs(t *testing.T) {
 	require.Greater(t, seen, 200)
 }
 
+// A replica does not make up its leader epochs, as in Kafka 4.4 (recovery-damage, seed 77315883): it is refused, and
+// nothing is changed. Who only looks at it sees those of the batches.
+func TestDamagedEpochsOfAReplica(t *testing.T) {
+	w := newWorld(t, backends[0])
+	w.o.Replicated, w.o.Resume = true, &log.Resume{}
+	w.open()
+	for i, epoch := range []int32{0, 3} {
+		_, err := w.l.AppendAssigned(at(t, int64(i), epoch, "v"), epoch)
+		require.NoError(t, err)
+	}
+	w.kill()
+	file := path.Join(w.dir, "leader-epoch-checkpoint")
+	write(t, w.fs, file, []byte("0\n3\n0 0\n"))
+	before := w.files()
+	_, err := log.Open(t.Context(), w.dir, w.o)
+	where, ok := errors.AsType[*fsio.PosError](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, file, where.Path)
+	require.Equal(t, before, w.files())
+
+	w.o.ReadOnly = true
+	w.open()
+	require.Equal(t, []log.Epoch{{Epoch: 0, StartOffset: 0}, {Epoch: 3, StartOffset: 1}}, w.l.Epochs())
+	w.close()
+	w.o.ReadOnly = false
+	require.NoError(t, w.fs.Remove(file))
+	w.open()
+	require.EqualValues(t, 2, w.l.EndOffset())
+}
+
 // epochsFrom are epochs of a log whose records below start were deleted.
 func epochsFrom(epochs []log.Epoch, start int64) []log.Epoch {
 	n := 0

@@ -345,7 +345,7 @@ func (r *loader) believeClean(active *segment.Segment) error {
 }
 
 // openEpochs opens the leader epochs, in a file that is empty at first, as Kafka's. A damaged one is done
-// without.
+// without, unless others rely on it: a replica must know leaders, too, of whom no batch is left.
 func (r *loader) openEpochs() error {
 	o := epoch.Options{ReadOnly: r.o.ReadOnly, Empty: r.force.Load().magic() < 2}
 	name := r.path(checkpoint.LeaderEpochs)
@@ -360,13 +360,13 @@ func (r *loader) openEpochs() error {
 		}
 	}
 	cache, err := epoch.Open(r.fsys, name, o)
-	if errors.Is(err, checkpoint.ErrCorrupt) {
+	if errors.Is(err, checkpoint.ErrCorrupt) && (!r.o.Replicated || r.o.ReadOnly) {
 		r.warn("epoch file", err)
 		o.Empty, r.report.Epochs = true, true
 		cache, err = epoch.Open(r.fsys, name, o)
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("leader epochs: %w", err)
 	}
 	r.epochs.Store(cache)
 	return nil

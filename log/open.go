@@ -28,7 +28,8 @@ import (
 //     even if bytes were cut from it. Behind a cut that recovery from the recovery point on makes, later
 //     ones go.
 //   - A damaged producer snapshot is removed, and a damaged file of leader epochs replaced: both are made of the
-//     batches anew.
+//     batches anew. A Replicated log is refused with such a file, as in Kafka, since batches do not tell all
+//     leaders; once it is removed, the log opens without the epochs that it had.
 //   - A segment that is recovered or repaired and whose offsets are too far from its base, as Kafka up to 1.0
 //     wrote them (KAFKA-6264), is split into several, as in Kafka. A crash leaves the old one or the new ones.
 //   - A directory that has the name of a file of the log is left alone. Where the name is needed it is an

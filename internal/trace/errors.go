@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/internal/checkpoint"
 	"github.com/stratalog/strata/log"
 )
 
@@ -16,7 +17,7 @@ var kafkaErrors = map[string][]error{
 	"InvalidProducerEpochException":         {log.ErrFenced},
 	"InvalidTxnStateException":              {log.ErrInvalidTxnState},
 	"InconsistentTopicIdException":          {log.ErrTopicID},
-	"KafkaStorageException":                 {log.ErrReadOnly},
+	"KafkaStorageException":                 {log.ErrReadOnly, checkpoint.ErrCorrupt},
 	"OffsetOutOfRangeException":             {log.ErrOffsetOutOfRange},
 	"OffsetsOutOfOrderException":            {log.ErrOffsetOrder},
 	"OutOfOrderSequenceException":           {log.ErrOutOfOrderSequence},
