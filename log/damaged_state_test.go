@@ -125,6 +125,7 @@ func TestDamagedEpochsOfAReplica(t *testing.T) {
 	w.kill()
 	file := path.Join(w.dir, "leader-epoch-checkpoint")
 	write(t, w.fs, file, []byte("0\n3\n0 0\n"))
+	write(t, w.fs, path.Join(w.dir, name20(5)+".log.cleaned"), nil)
 	before := w.files()
 	_, err := log.Open(t.Context(), w.dir, w.o)
 	where, ok := errors.AsType[*fsio.PosError](err)

@@ -51,7 +51,7 @@ type ownState struct {
 func (l *Log) load(ctx context.Context) error {
 	r := &loader{Log: l, ctx: ctx, began: l.now()}
 	steps := []func() error{
-		r.readResume, r.readDir, r.tidy, r.openSegments, r.openEpochs, r.rereadEpochs,
+		r.readResume, r.readDir, r.openEpochs, r.tidy, r.openSegments, r.rereadEpochs,
 		r.repair, r.recover, r.settleEnd, r.activate, r.settleStart, r.openProducers, r.publish,
 	}
 	for _, step := range steps {
