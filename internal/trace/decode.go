@@ -3,6 +3,7 @@ package trace
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stratalog/strata/codec"
@@ -87,4 +88,35 @@ func (w *world) decodeLogs(files []File) ([]File, error) {
 		}
 	}
 	return files, nil
+}
+
+// decodeDeleted does so with logs that are named .deleted, of which final.tsv has the sizes and the CRCs of Kafka's
+// payloads: theirs are decoded, too, where the trace has them, and otherwise only the names are compared.
+func (w *world) decodeDeleted(files, want []File, kafkas map[string][]byte) (ours, theirs []File, err error) {
+	ours, theirs = slices.Clone(files), slices.Clone(want)
+	for _, side := range []struct {
+		files []File
+		read  func(name string) ([]byte, error)
+	}{
+		{ours, func(name string) ([]byte, error) { return readFile(w.FS, w.path(name)) }},
+		{theirs, func(name string) ([]byte, error) { return kafkas[name], nil }},
+	} {
+		for i := range side.files {
+			f := &side.files[i]
+			if !strings.HasSuffix(f.Name, ".log.deleted") {
+				continue
+			}
+			if f.Size, f.CRC = 0, ""; kafkas[f.Name] == nil {
+				continue
+			}
+			b, err := side.read(f.Name)
+			if err != nil {
+				return nil, nil, err
+			}
+			if f.Size, f.CRC, err = decode(b); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", f.Name, err)
+			}
+		}
+	}
+	return ours, theirs, nil
 }

@@ -172,6 +172,9 @@ func (w *world) compareFinal(t *Trace) (string, error) {
 		if files, err = w.decodeLogs(files); err != nil {
 			return "", err
 		}
+		if files, want, err = w.decodeDeleted(files, want, t.Files); err != nil {
+			return "", err
+		}
 	}
 	if t.Meta.entries() {
 		if diff, err := w.compareSnapshots(files, t); diff != "" || err != nil {
