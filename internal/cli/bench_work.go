@@ -14,9 +14,9 @@ import (
 	"github.com/stratalog/strata/log"
 )
 
-// benchBatches is how many different batches the works take in turn, so that they do not stay in the
+// benchBytes is how much of different batches the works take in turn, so that they do not stay in the
 // processor's cache.
-const benchBatches = 96
+const benchBytes = 48 << 20
 
 // castagnoli is the polynomial of the batches' checksums.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -24,7 +24,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // newBatches encodes batches of records with values of size random bytes, as a producer would send them.
 func newBatches(records, size int) (batches [][]byte, err error) {
 	random := rand.NewChaCha8([32]byte{1})
-	for range benchBatches {
+	for total := 0; total < benchBytes; total += len(batches[len(batches)-1]) {
 		recs := make([]codec.Record, records)
 		for i := range recs {
 			value := make([]byte, size)
