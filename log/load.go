@@ -365,7 +365,10 @@ func (r *loader) openEpochs() error {
 		o.Empty, r.report.Epochs = true, true
 		cache, err = epoch.Open(r.fsys, name, o)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, checkpoint.ErrCorrupt):
+		return fmt.Errorf("leader epochs, which a replica does not make up; without the file it opens, and has none: %w", err)
+	case err != nil:
 		return fmt.Errorf("leader epochs: %w", err)
 	}
 	r.epochs.Store(cache)

@@ -13,18 +13,25 @@ import (
 
 // The answers are those of Kafka 4.4's log layer to the same calls.
 
+// openBeforeHole opens a log with an open transaction of one record, and a hole from there to its end at 18.
+func (w *world) openBeforeHole() *log.Log {
+	w.Helper()
+	l := w.open()
+	w.append(produced(w, 1, 0, 0, true, 1))
+	h := codec.NewHeader(2)
+	h.BaseOffset, h.LeaderEpoch = 16, 0
+	_, err := l.AppendAssigned(batch(w, h, rec("a"), rec("b"), rec("c"), rec("d")), 0)
+	require.NoError(w, err)
+	_, err = l.Truncate(18)
+	require.NoError(w, err)
+	return l
+}
+
 // TestStartInHole moves the start past the only record of an open transaction, into a hole that a truncation
 // has left: what is undecided begins at the end then.
 func TestStartInHole(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		l := w.open()
-		w.append(produced(t, 1, 0, 0, true, 1))
-		h := codec.NewHeader(2)
-		h.BaseOffset, h.LeaderEpoch = 16, 0
-		_, err := l.AppendAssigned(batch(t, h, rec("a"), rec("b"), rec("c"), rec("d")), 0)
-		require.NoError(t, err)
-		_, err = l.Truncate(18)
-		require.NoError(t, err)
+		l := w.openBeforeHole()
 		require.Equal(t, int64(0), l.StableOffset())
 
 		moved, err := l.DeleteBefore(7)
@@ -74,15 +81,8 @@ func TestDuplicateWithAppendTime(t *testing.T) {
 // that the snapshots tell of are gone with the rest.
 func TestAllBelowStart(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		l := w.open()
-		w.append(produced(t, 1, 0, 0, true, 1))
-		h := codec.NewHeader(2)
-		h.BaseOffset, h.LeaderEpoch = 16, 0
-		_, err := l.AppendAssigned(batch(t, h, rec("a"), rec("b"), rec("c"), rec("d")), 0)
-		require.NoError(t, err)
-		_, err = l.Truncate(18)
-		require.NoError(t, err)
-		_, err = l.DeleteBefore(18)
+		l := w.openBeforeHole()
+		_, err := l.DeleteBefore(18)
 		require.NoError(t, err)
 		require.Len(t, l.Producers(), 1)
 		w.close()

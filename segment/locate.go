@@ -51,7 +51,9 @@ func (s *Segment) locate(set MessageSet, offset, end int64) (place, error) {
 }
 
 // latest is the last batch that has offset, of those from b on that have it. A follower takes batches that
-// overlap, and the search of Kafka 4.4 begins with the last one whose base offset is not above offset.
+// overlap, and the search of Kafka 4.4 begins with the last one whose base offset is not above offset. No checksum
+// covers a base offset: one that is damaged may so hide the end of the batch before it from a read that begins there,
+// as in Kafka, but not from one that begins at that batch.
 func (w *walker) latest(b Batch, offset int64) (Batch, error) {
 	for b.BaseOffset != codec.NoOffset && b.BaseOffset < offset && b.End() < w.end {
 		next, err := w.peek(b.End())

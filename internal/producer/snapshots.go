@@ -53,7 +53,7 @@ func (s *State) TakeSnapshot(sync bool) (name string, err error) {
 	i, found := slices.BinarySearch(s.snapshots, s.end)
 	if err := write(s.fsys, name, AppendSnapshot(nil, s.entries())); err != nil {
 		if left := s.fsys.Remove(name); left != nil && !errors.Is(left, fs.ErrNotExist) {
-			return "", fmt.Errorf("producer snapshot: %v, and it stays: %w", err, left)
+			return "", fmt.Errorf("producer snapshot: %v, and it stays: %w", err, left) //nolint:errorlint // nobody may take it for harmless
 		}
 		if found {
 			s.snapshots = slices.Delete(s.snapshots, i, i+1)
