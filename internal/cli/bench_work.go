@@ -21,10 +21,11 @@ const benchBytes = 48 << 20
 // castagnoli is the polynomial of the batches' checksums.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// newBatches encodes batches of records with values of size random bytes, as a producer would send them.
-func newBatches(records, size int) (batches [][]byte, err error) {
+// newBatches encodes batches of records with values of size random bytes, as a producer would send them, for a work
+// of so many bytes.
+func newBatches(records, size int, bytes int64) (batches [][]byte, err error) {
 	random := rand.NewChaCha8([32]byte{1})
-	for total := 0; total < benchBytes; total += len(batches[len(batches)-1]) {
+	for total := 0; total < int(min(benchBytes, bytes)); total += len(batches[len(batches)-1]) {
 		recs := make([]codec.Record, records)
 		for i := range recs {
 			value := make([]byte, size)
@@ -53,7 +54,7 @@ type appendWork struct {
 // appending is the work of appending batches of records of size bytes.
 func appending(records, size int) func(context.Context, string, int64) (rounds, error) {
 	return func(ctx context.Context, dir string, bytes int64) (rounds, error) {
-		batches, err := newBatches(records, size)
+		batches, err := newBatches(records, size, bytes)
 		if err != nil {
 			return rounds{}, err
 		}
@@ -148,7 +149,7 @@ func scanning(records, size int) func(context.Context, string, int64) (rounds, e
 
 // fill writes the log.
 func (w *scanWork) fill(records, size int, bytes int64) error {
-	batches, err := newBatches(records, size)
+	batches, err := newBatches(records, size, bytes)
 	if err != nil {
 		return err
 	}
