@@ -53,17 +53,17 @@ func messageParts(magic int8, message []byte) (key, value []byte, err error) {
 	return key, value, nil
 }
 
-// messagePart cuts a size and as many bytes from b. A size of −1 is null.
+// messagePart cuts a size and as many bytes from b. Any negative size is null, as in Kafka, which writes −1.
 func messagePart(what string, b []byte) (part, rest []byte, err error) {
 	if len(b) < 4 {
 		return nil, nil, fmt.Errorf("message ends in the size of its %s: %w", what, ErrCorrupt)
 	}
 	size := int32(be.Uint32(b))
 	b = b[4:]
-	if size == -1 {
+	if size < 0 {
 		return nil, b, nil
 	}
-	if size < 0 || int(size) > len(b) {
+	if int(size) > len(b) {
 		return nil, nil, fmt.Errorf("message with a %s of %d bytes in %d: %w", what, size, len(b), ErrCorrupt)
 	}
 	return b[:size:size], b[size:], nil

@@ -150,11 +150,9 @@ func TestBadRecords(t *testing.T) { // C64, C70, M-07
 		{"truncated timestamp", 1, rawRecord("\x80\x80\x80\x80\x80\x80"), nil},
 		{"timestamp of eleven bytes", 1, rawRecord("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 0, 0, 0, 0), nil},
 		{"key beyond the record", 1, rawRecord(0, 0, 105, "k", 1, "v", 0), nil},
-		{"key of -2 bytes", 1, rawRecord(0, 0, -2, "k", 1, "v", 0), nil},
+		{"null key, and one there", 1, rawRecord(0, 0, -2, "k", 1, "v", 0), nil},
 		{"value beyond the record", 1, rawRecord(0, 0, 1, "k", 105, "v", 0), nil},
-		{"value of -2 bytes", 1, rawRecord(0, 0, 1, "k", -2, "v", 0), nil},
-		{"key of -2 bytes, and none there", 1, rawRecord(0, 0, -2, 4, "vvvv", 0), nil},
-		{"value of -2 bytes, and none there", 1, rawRecord(0, 0, 4, "kkkk", -2, 0), nil},
+		{"null value, and one there", 1, rawRecord(0, 0, 1, "k", -2, "v", 0), nil},
 		{"size of -8 bytes, and 7 there", 2, append([]byte{15, 0, 0, 0, 1, 2, 'v', 0}, second...), nil},
 		{"value beyond by one", 1, rawRecord(0, 0, 1, "k", 2, "v", 0), nil},
 		{"bytes behind the headers", 1, rawRecord(0, 0, 1, "k", 1, "v", 0, "x"), nil},
@@ -165,7 +163,7 @@ func TestBadRecords(t *testing.T) { // C64, C70, M-07
 		{"null header key", 1, rawRecord(0, 0, 1, "k", 1, "v", 1, -1, 1, "b"), nil},
 		{"header key beyond the record", 1, rawRecord(0, 0, 1, "k", 1, "v", 1, 105, "a", 1, "b"), nil},
 		{"header value beyond the record", 1, rawRecord(0, 0, 1, "k", 1, "v", 1, 1, "a", 105, "b"), nil},
-		{"header value of -2 bytes", 1, rawRecord(0, 0, 1, "k", 1, "v", 1, 1, "a", -2, "b"), nil},
+		{"null header value, and one there", 1, rawRecord(0, 0, 1, "k", 1, "v", 1, 1, "a", -2, "b"), nil},
 		{"same offset twice", 2, append(bytes.Clone(good), good...), nil},
 		{"offsets backwards", 2, append(bytes.Clone(second), good...), nil},
 		{"negative offset", 1, rawRecord(0, -1, 1, "k", 1, "v", 0), nil},
@@ -183,6 +181,47 @@ func TestBadRecords(t *testing.T) { // C64, C70, M-07
 			require.NoError(t, err)
 			_, err = collect(codec.Kafka(), sign(packed))
 			require.ErrorIs(t, err, codec.ErrCorrupt, "compressed")
+		})
+	}
+}
+
+// TestNegativeSizes: a key or a value of any negative size is null, as Kafka 4.4's FileRecords said of these bytes.
+func TestNegativeSizes(t *testing.T) {
+	k := codec.Record{Timestamp: 1000, Key: []byte("k")}
+	kkkk := codec.Record{Timestamp: 1000, Key: []byte("kkkk")}
+	header := kkkk
+	header.Headers = []codec.RecordHeader{{Key: []byte("h")}}
+	for _, row := range []struct {
+		name, hex string
+		want      codec.Record
+	}{
+		{
+			"key of -2 bytes in magic 0", `0000000000000000 00000011 d56cb97a 00 00 fffffffe 00000003 767676`,
+			codec.Record{Timestamp: codec.NoTimestamp, Value: []byte("vvv")},
+		},
+		{"value of -86 bytes in magic 1", `0000000000000000 00000017 503972d2 01 00 00000000000003e8 00000001 6b ffffffaa`, k},
+		{
+			"key of -2 bytes in magic 2", `0000000000000000 0000003c 00000000 02 84d35a02 0000 00000000
+			00000000000003e8 00000000000003e8 ffffffffffffffff ffff ffffffff 00000001 14 000000 03 08 76767676 00`,
+			codec.Record{Timestamp: 1000, Value: []byte("vvvv")},
+		},
+		{
+			"value of -2 bytes in magic 2", `0000000000000000 0000003c 00000000 02 77fcfe7c 0000 00000000
+			00000000000003e8 00000000000003e8 ffffffffffffffff ffff ffffffff 00000001 14 000000 08 6b6b6b6b 03 00`,
+			kkkk,
+		},
+		{
+			"header value of -7 bytes", `0000000000000000 0000003f 00000000 02 9ab13692 0000 00000000
+			00000000000003e8 00000000000003e8 ffffffffffffffff ffff ffffffff 00000001 1a 000000 08 6b6b6b6b 03 02 02 68 0d`,
+			header,
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			batch := unhex(t, row.hex)
+			require.NoError(t, codec.Kafka().Verify(batch))
+			got, err := collect(codec.Kafka(), batch)
+			require.NoError(t, err)
+			require.Equal(t, []codec.Record{row.want}, got)
 		})
 	}
 }

@@ -101,13 +101,13 @@ func (s *shape) slow(b []byte) error {
 	c.skip("attributes", 1)
 	s.timestamp = c.varint64("timestamp")
 	s.offset = int64(c.varint32("offset"))
-	s.key, s.keyBytes = c.bytes("key", -1)
-	s.value, s.valueBytes = c.bytes("value", -1)
+	s.key, s.keyBytes = c.bytes("key")
+	s.value, s.valueBytes = c.bytes("value")
 	s.headerCount = c.count()
 	s.headers = c.pos
 	for range s.headerCount {
-		c.bytes("header key", 0)
-		c.bytes("header value", -1)
+		c.headerKey()
+		c.bytes("header value")
 		if c.err != nil {
 			break
 		}
@@ -122,8 +122,8 @@ func (s *shape) slow(b []byte) error {
 func readHeaders(dst []RecordHeader, b []byte, s *shape) []RecordHeader {
 	c := cursor{b: b[:s.end], pos: s.headers}
 	for range s.headerCount {
-		key, keyBytes := c.bytes("header key", 0)
-		value, valueBytes := c.bytes("header value", -1)
+		key, keyBytes := c.headerKey()
+		value, valueBytes := c.bytes("header value")
 		dst = append(dst, RecordHeader{Key: part(b, key, keyBytes), Value: part(b, value, valueBytes)})
 	}
 	return dst
@@ -181,15 +181,22 @@ func (c *cursor) skip(what string, n int) {
 	}
 }
 
-// bytes passes over a size and as many bytes. The size may be least or more; −1 is null.
-func (c *cursor) bytes(what string, least int32) (pos, n int) {
-	size := c.varint32(what)
-	if c.err == nil && size < least {
-		c.err = fmt.Errorf("record's %s has %d bytes: %w", what, size, ErrCorrupt)
-	}
+// bytes passes over a size and as many bytes. Any negative size is null, as in Kafka, which writes −1; n is −1 then.
+func (c *cursor) bytes(what string) (pos, n int) {
+	size := max(c.varint32(what), -1)
 	pos = c.pos
 	c.skip(what, int(max(size, 0)))
 	return pos, int(size)
+}
+
+// headerKey is bytes for the key of a header, which can't be null.
+func (c *cursor) headerKey() (pos, n int) {
+	const what = "header key"
+	pos, n = c.bytes(what)
+	if c.err == nil && n < 0 {
+		c.err = fmt.Errorf("record's %s is null: %w", what, ErrCorrupt)
+	}
+	return pos, n
 }
 
 // count reads the number of headers, which can't be larger than the bytes that are left allow.
