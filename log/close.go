@@ -61,9 +61,12 @@ func (l *Log) settle() error {
 	if l.own == nil || !l.own.touched {
 		return nil
 	}
-	s := l.slot()
-	s.clean, s.end, s.activeSize = true, v.end, active.Size()
-	if err := l.own.write(s, true); err != nil {
+	err = l.own.write(func() slot {
+		s := l.slot()
+		s.clean, s.end, s.activeSize = true, v.end, active.Size()
+		return s
+	}, true)
+	if err != nil {
 		return l.fail(err)
 	}
 	return nil

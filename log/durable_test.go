@@ -70,6 +70,34 @@ func TestG27SyncBehindARoll(t *testing.T) {
 	})
 }
 
+// A segment that is rolled while it is synced has its indexes synced before the recovery point is behind it.
+func TestRollDuringSync(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		var synced []string
+		roll := false
+		w.intercept(func(op *fsio.Op, do func() error) error {
+			if fsio.Syncs.Has(op.Kind) {
+				synced = append(synced, path.Ext(op.Path))
+			}
+			err := do()
+			if roll && op.Kind == fsio.OpSync && path.Ext(op.Path) == ".log" {
+				roll = false
+				_, failed := w.l.Roll()
+				err = errors.Join(err, failed)
+			}
+			return err
+		})
+		w.open()
+		w.fill("a", "b")
+		synced, roll = nil, true
+		require.NoError(t, w.l.Sync(2))
+		require.False(t, roll)
+		require.EqualValues(t, 2, w.l.RecoveryPoint())
+		require.Contains(t, synced, ".index")
+		require.Contains(t, synced, ".timeindex")
+	})
+}
+
 // Concurrent calls share a sync.
 func TestGroupCommit(t *testing.T) {
 	w := newWorld(t, backends[0])

@@ -116,3 +116,31 @@ func TestRetainFailsHalfWay(t *testing.T) {
 		require.Zero(t, st.Files+st.Maps)
 	})
 }
+
+// Where there is no room for the leader epochs, the start has moved durably all the same: who asks again, and is told
+// that there is nothing to do, may rely on it.
+func TestDeleteBeforeWithoutRoom(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		full := false
+		w.intercept(func(op *fsio.Op, do func() error) error {
+			if full && op.Kind == fsio.OpCreate && strings.Contains(op.Path, "leader-epoch-checkpoint") {
+				return syscall.ENOSPC
+			}
+			return do()
+		})
+		l := w.open()
+		w.fill(numbers(4)...)
+		full = true
+		moved, err := l.DeleteBefore(3)
+		require.ErrorIs(t, err, syscall.ENOSPC)
+		require.True(t, moved)
+		full = false
+		moved, err = l.DeleteBefore(3)
+		require.NoError(t, err)
+		require.False(t, moved)
+		w.kill()
+		l = w.open()
+		require.EqualValues(t, 3, l.StartOffset())
+		require.Equal(t, []log.Epoch{{Epoch: 0, StartOffset: 3}}, l.Epochs())
+	})
+}

@@ -57,7 +57,7 @@ func (r *loader) publishOwn() error {
 		return err
 	}
 	r.syncer.raise(r.end)
-	return c.write(r.slot(), true)
+	return c.write(r.slot, true)
 }
 
 // tell tells what was put in order, if anything was.

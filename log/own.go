@@ -133,11 +133,13 @@ func openOwn(fsys fsio.FS, name string, last slot, at int) (*ownCheckpoint, erro
 	return &ownCheckpoint{file: f, last: last, at: at}, nil
 }
 
-// write puts s into the older slot. Only with sync it is durable.
-func (c *ownCheckpoint) write(s slot, sync bool) error {
+// write puts what now says into the older slot. It is asked when the slot's turn has come, so that what others
+// have changed and written meanwhile is not taken back. Only with sync it is durable.
+func (c *ownCheckpoint) write(now func() slot, sync bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.number = c.last.number + 1
+	s := now()
+	s.number, s.cleaner = c.last.number+1, c.last.cleaner
 	at := 1 - c.at
 	s.encode(c.buf[:])
 	if _, err := c.file.WriteAt(c.buf[:], int64(at)*slotBytes); err != nil {
@@ -160,14 +162,7 @@ func (c *ownCheckpoint) close() error {
 
 // slot is what is true now, for strata.checkpoint.
 func (l *Log) slot() slot {
-	return slot{point: l.syncer.recoveryPoint(), start: l.StartOffset(), cleaner: l.own.cleanerOffset()}
-}
-
-// cleanerOffset is where the last compaction ended.
-func (c *ownCheckpoint) cleanerOffset() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.last.cleaner
+	return slot{point: l.syncer.recoveryPoint(), start: l.StartOffset()}
 }
 
 // touch takes the clean mark back with the first change after Open. The caller holds mu.
@@ -175,7 +170,7 @@ func (l *Log) touch() error {
 	if l.own == nil || l.own.touched {
 		return nil
 	}
-	if err := l.own.write(l.slot(), false); err != nil {
+	if err := l.own.write(l.slot, false); err != nil {
 		return l.failWrite(err)
 	}
 	l.own.touched = true

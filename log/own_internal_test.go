@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/stratalog/strata/fsio/aferofs"
 )
 
 // The format of the package's documentation, byte by byte; the checksum is CRC-32C of the bytes from 16 on,
@@ -52,6 +54,24 @@ func TestNewestSlot(t *testing.T) {
 	require.False(t, ok)
 	_, _, ok = newest(two[:700])
 	require.False(t, ok)
+}
+
+// What a slot says is asked once others can write none: a Sync must not write a start that a DeleteBefore has moved
+// meanwhile.
+func TestSlotIsAskedInTurn(t *testing.T) {
+	fsys := aferofs.Mem()
+	c, err := openOwn(fsys, ownName, slot{cleaner: 5}, 0)
+	require.NoError(t, err)
+	err = c.write(func() slot {
+		require.False(t, c.mu.TryLock())
+		return slot{start: 7}
+	}, true)
+	require.NoError(t, err)
+	require.NoError(t, c.close())
+	s, _, ok, err := readOwn(fsys, ownName)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, slot{number: 1, start: 7, cleaner: 5}, s)
 }
 
 // FuzzSlot: whatever the bytes, what is read of them is what was written.

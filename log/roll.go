@@ -170,7 +170,7 @@ func (l *Log) seal(old *segment.Segment, base int64) error {
 		return err
 	}
 	l.syncer.raise(base)
-	return l.own.write(l.slot(), true)
+	return l.own.write(l.slot, true)
 }
 
 // rollAgain puts a new segment in the place of an empty one with the same base offset, whose index may be
