@@ -15,6 +15,7 @@ import (
 // Kafka that it knows, batches that Kafka wrote. Which formats it has it tells by what it appends.
 func TestCodec(t *testing.T, c codec.Codec, skip Skip) {
 	t.Helper()
+	given(t, c != nil, "the Codec")
 	runRows(t, codecRows(), func(testing.TB) codecSubject { return newCodecSubject(c) }, skip)
 }
 

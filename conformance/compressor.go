@@ -15,6 +15,7 @@ import (
 // to unpack what Kafka packed.
 func TestCompressor(t *testing.T, c codec.Compressor, skip Skip) {
 	t.Helper()
+	given(t, c != nil, "the Compressor")
 	runRows(t, compressorRows, func(testing.TB) codec.Compressor { return c }, skip)
 }
 

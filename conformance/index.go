@@ -15,6 +15,8 @@ import (
 // does not check.
 func TestIndex(t *testing.T, newFS NewFS, open index.OpenFunc, skip Skip) {
 	t.Helper()
+	given(t, newFS != nil, "newFS")
+	given(t, open != nil, "open")
 	for _, l := range indexLayouts {
 		t.Run(l.name, func(t *testing.T) {
 			fresh := func(tb testing.TB) indexSubject { return indexSubject{newFS(tb), open, l.layout} }

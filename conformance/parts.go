@@ -21,6 +21,7 @@ type Skip map[string]string
 // a Filler or a Neighbour, too, and are skipped elsewhere.
 func TestFS(t *testing.T, newFS NewFS, skip Skip) {
 	t.Helper()
+	given(t, newFS != nil, "newFS")
 	runRows(t, fsRows(), newFS, skip)
 }
 

@@ -18,6 +18,7 @@ type NewScheduler func(tb testing.TB) (s scheduler.Scheduler, pass func(time.Dur
 // Close(context.Context) error.
 func TestScheduler(t *testing.T, newS NewScheduler, skip Skip) {
 	t.Helper()
+	given(t, newS != nil, "newS")
 	runRows(t, schedulerRows, func(tb testing.TB) schedule {
 		s, pass := newS(tb)
 		return schedule{s, pass}

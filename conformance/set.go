@@ -14,6 +14,8 @@ import (
 // TestMessageSet checks what open opens against a slice of bytes. What a crash leaves it does not check.
 func TestMessageSet(t *testing.T, newFS NewFS, open segment.OpenFunc, skip Skip) {
 	t.Helper()
+	given(t, newFS != nil, "newFS")
+	given(t, open != nil, "open")
 	runRows(t, setRows(), func(tb testing.TB) setSubject { return setSubject{newFS(tb), open} }, skip)
 }
 

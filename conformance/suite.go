@@ -44,6 +44,14 @@ func runRows[S any](t *testing.T, rows []row[S], fresh func(testing.TB) S, skip 
 	}
 }
 
+// given ends the suite where it was not given what it is to check, rather than have each of its rows fail of that.
+func given(t *testing.T, there bool, what string) {
+	t.Helper()
+	if !there {
+		t.Fatalf("%s is nil: give the suite what it is to check", what)
+	}
+}
+
 // try runs r on a subject, in a goroutine of its own: so a row that never ends fails like any other. It is
 // left behind then.
 func (r row[S]) try(subject S, limit time.Duration) outcome {
