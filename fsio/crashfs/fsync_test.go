@@ -285,3 +285,31 @@ func TestCloneGoesItsOwnWay(t *testing.T) {
 	_, err := open(t, fsys, "f").ReadAt(make([]byte, 1), 10_000)
 	require.ErrorIs(t, err, io.EOF)
 }
+
+// TestFsyncCleanIsNotTheCut has a check fail for bytes that a failed sync threw away, where the power cut itself
+// takes nothing: the report blames the sync.
+func TestFsyncCleanIsNotTheCut(t *testing.T) {
+	q := &quiet{TB: t}
+	report := crashfs.CrashEverywhere(q, crashfs.Config{
+		Faults: failingSync(1, crashfs.FsyncClean), Policies: []crashfs.Policy{crashfs.Kill},
+	}, func(tb testing.TB, fsys *crashfs.FS) error {
+		f := open(tb, fsys, "a.log")
+		write(tb, f, "new", 0)
+		if err := f.Sync(); err == nil {
+			return errors.New("the sync did not fail")
+		}
+		fsys.Ack("believed all the same")
+		return f.Close()
+	}, func(tb testing.TB, fsys *crashfs.FS, h crashfs.History) error {
+		if len(h.Acks) == 0 {
+			return nil
+		}
+		if got := content(tb, open(tb, fsys, "a.log")); got != "new" {
+			return errors.New("the bytes are gone")
+		}
+		return nil
+	})
+	require.Positive(t, report.Failures)
+	require.Contains(t, q.text(), "the power cut takes nothing: all is there but what a failed sync threw away\n")
+	require.NotContains(t, q.text(), "lost: ")
+}

@@ -123,7 +123,7 @@ func rerun(tb testing.TB, id string) string {
 // lost says what the image is without.
 func (f *failure) lost() string {
 	if len(f.loss) == 0 {
-		return "nothing is lost"
+		return "the power cut takes nothing: all is there but what a failed sync threw away"
 	}
 	return strings.Join(f.loss, "\n")
 }
@@ -143,7 +143,7 @@ func (x *explorer) reduce(tb testing.TB, run *recording, f *failure, faults []fs
 // putBack gives f what it is without, a digit at a time, as long as check still fails.
 func (x *explorer) putBack(run *recording, f *failure) {
 	if f.id.Choice == choiceNow {
-		return // nothing is lost
+		return // the power cut takes nothing
 	}
 	d, last := run.fs.disk, f.id
 	var outer *sample
