@@ -32,7 +32,7 @@ func newCat(e *env) *cobra.Command {
 		Short: "Write the records of partitions",
 		Long: "cat writes the data records of partitions, those of aborted transactions included, from where the\n" +
 			"log starts, as far as a checkpoint tells that. What is damaged is named on standard error and\n" +
-			"passed over, and the exit status is 3 then.\n\n" +
+			"passed over, and the exit status is 3 then. Where one cannot be read, the others are all the same.\n\n" +
 			"The layout of -f is a part of kcat's:\n" + layoutHelp + "\n" +
 			"Bytes are written as they are, and null as nothing: use -o json where that matters.",
 		Example: "  strata cat /var/lib/kafka/orders-0\n" +
@@ -44,15 +44,16 @@ func newCat(e *env) *cobra.Command {
 			if err := c.check(cmd); err != nil {
 				return err
 			}
-			for _, path := range args {
-				if err := c.partition(cmd.Context(), path); err != nil {
-					return err
+			err := each(cmd.Context(), e, args, func(path string) error {
+				if c.left == 0 {
+					return nil
 				}
+				return c.partition(cmd.Context(), path)
+			})
+			if err == nil && c.bad {
+				err = errProblems
 			}
-			if c.bad {
-				return errProblems
-			}
-			return nil
+			return err
 		},
 	}
 	f := cmd.Flags()

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -57,10 +58,15 @@ func notLinked(dir string) error {
 
 // recovered tells what opening the log put in order. That old snapshots went is none of it.
 func (e *env) recovered(r log.Recovery) {
-	switch {
-	case !r.Clean:
-		e.notice("the log was not closed cleanly: recovered up to offset %d, %d bytes cut", r.EndOffset, r.CutBytes())
-	case len(r.Repaired) > 0:
-		e.notice("indexes of %s were missing or damaged, and are built anew", counted(int64(len(r.Repaired)), "segment"))
+	told := func(tell bool, format string, args ...any) {
+		if tell {
+			e.notice("%s: %s", r.Dir, fmt.Sprintf(format, args...))
+		}
+	}
+	told(!r.Clean, "the log was not closed cleanly: recovered up to offset %d, %d bytes cut", r.EndOffset, r.CutBytes())
+	told(r.Clean && len(r.Repaired) > 0, "indexes of %s were missing or damaged, and are built anew", counted(int64(len(r.Repaired)), "segment"))
+	told(r.Epochs, "the file of leader epochs was damaged, and is made anew of the batches")
+	for _, s := range r.Split {
+		told(true, "segment %d, whose offsets were too far from its base, was split into %s", s.BaseOffset, counted(int64(len(s.Into)), "segment"))
 	}
 }

@@ -43,6 +43,12 @@ type refusal struct{ text string }
 // Error is the text.
 func (r *refusal) Error() string { return r.text }
 
+// toldError are errors of which was told when they were met, since the verb went on with other things.
+type toldError struct{ error }
+
+// Unwrap are the errors.
+func (t *toldError) Unwrap() error { return t.error }
+
 // env is what the verbs of one run have of the world.
 type env struct {
 	in   io.Reader
@@ -57,6 +63,42 @@ func (e *env) notice(format string, args ...any) {
 	_ = e.out.Flush()
 	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // errors.Join has a line for each
 	fmt.Fprintf(e.errs, "strata: %s\n", text)
+}
+
+// each calls do for each of things. Of one that fails it tells at once, and goes on with the next; an interrupt, and
+// output that is not taken any more, ends it.
+func each[T any](ctx context.Context, e *env, things []T, do func(T) error) error {
+	var failed []error
+	for _, thing := range things {
+		if err := e.stopped(ctx); err != nil {
+			return err
+		}
+		err := do(thing)
+		switch {
+		case err == nil:
+		case e.stopped(ctx) != nil:
+			return err
+		default:
+			e.tellError(err)
+			failed = append(failed, err)
+		}
+	}
+	return asTold(failed)
+}
+
+// asTold are errors of which was told, as one; nil where there are none.
+func asTold(errs []error) error {
+	if err := errors.Join(errs...); err != nil {
+		return &toldError{err}
+	}
+	return nil
+}
+
+// tellError tells of err on standard error, unless that was done.
+func (e *env) tellError(err error) {
+	if _, told := errors.AsType[*toldError](err); !told {
+		e.notice("%v", err)
+	}
 }
 
 // stopped says why a verb is to end early: an interrupt came, or what it writes is not taken any more.
@@ -84,8 +126,19 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	return e.status(ctx, err)
 }
 
-// status tells err on standard error, if it is one to tell, and returns the exit status for it.
+// status tells err on standard error, unless that was done, and returns the exit status for it.
 func (e *env) status(ctx context.Context, err error) int {
+	status := statusOf(ctx, err)
+	switch status {
+	case ExitOK, ExitProblems, ExitInterrupted:
+		return status
+	}
+	e.tellError(err)
+	return status
+}
+
+// statusOf is the exit status for err.
+func statusOf(ctx context.Context, err error) int {
 	var usage *usageError
 	var refused *refusal
 	switch {
@@ -96,15 +149,11 @@ func (e *env) status(ctx context.Context, err error) int {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return ExitInterrupted
 	case errors.As(err, &usage):
-		e.notice("%s", usage.text)
 		return ExitUsage
 	case errors.Is(err, fsio.ErrLocked):
-		e.notice("%v", err)
 		return ExitInUse
 	case errors.As(err, &refused):
-		e.notice("%v", err)
 		return ExitRefused
 	}
-	e.notice("%v", err)
 	return ExitFailed
 }

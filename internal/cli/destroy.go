@@ -90,19 +90,11 @@ func (d *destroyer) check(cmd *cobra.Command, dir string) ([]target, error) {
 
 // run does it for targets, or tells what would be done. Behind one that fails it goes on with the others.
 func (d *destroyer) run(ctx context.Context, targets []target) error {
-	var failed []error
-	for _, t := range targets {
-		if err := ctx.Err(); err != nil {
-			return errors.Join(append(failed, err)...)
-		}
-		if err := d.target(ctx, t); err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", t.dir, err))
-		}
-	}
+	err := each(ctx, d.env, targets, func(t target) error { return d.target(ctx, t) })
 	if d.told && !d.execute {
 		d.notice("nothing was changed: --execute does it")
 	}
-	return errors.Join(failed...)
+	return err
 }
 
 // target does it for t, or tells what would be done.
@@ -112,9 +104,18 @@ func (d *destroyer) target(ctx context.Context, t target) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
+	do := d.look
 	if d.execute {
-		return d.do(ctx, t)
+		do = d.do
 	}
+	if err := do(ctx, p, t); err != nil {
+		return fmt.Errorf("%s: %w", t.dir, err)
+	}
+	return nil
+}
+
+// look tells what would be done for t, which is p.
+func (d *destroyer) look(ctx context.Context, p *partition, t target) (err error) {
 	l, err := p.log(ctx)
 	if err != nil {
 		return err
@@ -127,8 +128,8 @@ func (d *destroyer) target(ctx context.Context, t target) (err error) {
 	return errors.Join(d.tell(x), refused)
 }
 
-// do does it for t, whose directory is there.
-func (d *destroyer) do(ctx context.Context, t target) (err error) {
+// do does it for t, whose directory is there, and looks at it anew.
+func (d *destroyer) do(ctx context.Context, _ *partition, t target) (err error) {
 	o, err := d.verb.options(t.dir)
 	if err != nil {
 		return err

@@ -137,18 +137,18 @@ type dump struct {
 // run dumps the files and directories that paths name.
 func (d *dump) run(ctx context.Context, paths []string) error {
 	d.stop = func() error { return d.stopped(ctx) }
-	for _, p := range paths {
-		if err := d.path(p); err != nil {
-			return err
-		}
-	}
-	if err := d.show.close(); err != nil {
+	failed := each(ctx, d.env, paths, d.path)
+	if err := d.stop(); err != nil {
 		return err
 	}
-	if d.bad {
+	err := d.show.close()
+	switch {
+	case failed != nil:
+		return failed
+	case err == nil && d.bad:
 		return errProblems
 	}
-	return nil
+	return err
 }
 
 // path dumps the file or directory p.

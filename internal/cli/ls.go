@@ -59,12 +59,11 @@ func newLs(e *env) *cobra.Command {
 		}
 		l := &ls{env: e, only: only, asJSON: asJSON}
 		l.table = tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-		for _, dir := range args {
-			if err := l.dir(cmd.Context(), dir); err != nil {
-				return err
-			}
+		err = each(cmd.Context(), e, args, func(dir string) error { return l.dir(cmd.Context(), dir) })
+		if closed := l.close(); err == nil {
+			err = closed
 		}
-		return l.close()
+		return err
 	}
 	cmd.Flags().StringVar(&topic, "topic", ".*", "only topics that match this regular expression as a whole")
 	return cmd

@@ -21,21 +21,13 @@ func (p *partition) title() string {
 // eachPartition calls do for each partition that the directories name: a partition's, or a log directory,
 // which stands for all its partitions that are in service. Behind one that fails it goes on with the others.
 func (e *env) eachPartition(ctx context.Context, dirs []string, do func(*partition) error) error {
-	var failed []error
-	for _, dir := range dirs {
+	return each(ctx, e, dirs, func(dir string) error {
 		paths, err := partitionsOf(ctx, dir)
-		failed = append(failed, err)
-		for _, path := range paths {
-			if err := e.stopped(ctx); err != nil {
-				return err
-			}
-			failed = append(failed, onPartition(path, do))
+		if err != nil {
+			return err
 		}
-	}
-	if err := e.stopped(ctx); err != nil {
-		return err
-	}
-	return errors.Join(failed...)
+		return each(ctx, e, paths, func(path string) error { return onPartition(path, do) })
+	})
 }
 
 // onPartition calls do for the partition in the directory path.

@@ -88,7 +88,7 @@ var errFirst = errors.New("first finding")
 func (v *verify) check(now time.Time) (err error) {
 	switch v.output {
 	case "text":
-		v.told = &textTeller{env: v.env, progress: &v.progress}
+		v.told = &textTeller{out: v.out, errs: &v.progress}
 	case "json":
 		v.told = &jsonTeller{lines: jsonLines(v.out)}
 	default:
@@ -120,12 +120,13 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 
 // run verifies what paths name.
 func (v *verify) run(ctx context.Context, paths []string) error {
-	if !v.noProgress {
-		v.progress.start(v.errs, paths)
-	}
+	v.progress.start(v.errs, paths, !v.noProgress)
+	above := *v.env
+	above.errs = &v.progress
+	v.env = &above
 	err := v.all(ctx, paths)
 	v.progress.stop()
-	if err != nil && !errors.Is(err, errFirst) {
+	if err != nil {
 		return err
 	}
 	if err := v.told.summary(v.counts); err != nil {
@@ -139,16 +140,24 @@ func (v *verify) run(ctx context.Context, paths []string) error {
 
 // all verifies paths in turn, and goes on behind one that cannot be read.
 func (v *verify) all(ctx context.Context, paths []string) error {
-	var failed []error
-	for _, path := range paths {
-		err := v.path(ctx, path)
-		var usage *usageError
-		if errors.Is(err, errFirst) || errors.As(err, &usage) || ctx.Err() != nil {
-			return err
+	enough := false
+	unless := func(do func() error) error {
+		if enough {
+			return nil
 		}
-		failed = append(failed, err)
+		err := do()
+		if errors.Is(err, errFirst) {
+			enough, err = true, nil
+		}
+		return err
 	}
-	return errors.Join(append(failed, v.duplicates())...)
+	err := each(ctx, v.env, paths, func(path string) error {
+		return unless(func() error { return v.path(ctx, path) })
+	})
+	if err == nil {
+		err = unless(v.duplicates)
+	}
+	return err
 }
 
 // path verifies what one argument names.
@@ -176,7 +185,7 @@ func (v *verify) directory(ctx context.Context, at place) error {
 		return err
 	}
 	v.views, v.dirs = append(v.views, view), append(v.dirs, at.path)
-	return v.tell(manager.Verify(ctx, at.fsys, manager.VerifyOptions{VerifyOptions: v.options()}), at.show)
+	return v.findings(manager.Verify(ctx, at.fsys, manager.VerifyOptions{VerifyOptions: v.options()}), at.show)
 }
 
 // file verifies the segment that a file is one of.
@@ -202,7 +211,7 @@ func (v *verify) partition(ctx context.Context, dir string, base *int64) (err er
 		v.notice("%v: done without", err)
 	}
 	o.Resume = (*log.Resume)(r)
-	return v.tell(log.Verify(ctx, p.fsys, p.dir, o), func(name string) string {
+	return v.findings(log.Verify(ctx, p.fsys, p.dir, o), func(name string) string {
 		if rest, ok := strings.CutPrefix(name, p.dir+"/"); ok {
 			return p.show(rest)
 		}
@@ -213,8 +222,8 @@ func (v *verify) partition(ctx context.Context, dir string, base *int64) (err er
 	})
 }
 
-// tell tells of findings, whose files show names as the arguments do.
-func (v *verify) tell(findings iter.Seq2[log.Finding, error], show func(string) string) error {
+// findings tells of findings, whose files show names as the arguments do.
+func (v *verify) findings(findings iter.Seq2[log.Finding, error], show func(string) string) error {
 	for f, err := range findings {
 		if err != nil {
 			return err

@@ -19,10 +19,11 @@ import (
 // progressDelay is how long a verb works before it shows how far it is.
 const progressDelay = time.Second
 
-// progress shows on a terminal how many bytes have been read. The zero value shows nothing.
+// progress shows on a terminal how many bytes have been read. What is written to it goes to the same place, above that.
 type progress struct {
 	mu    sync.Mutex
-	to    io.Writer // nil: nothing is shown
+	to    io.Writer
+	shown bool // it is a terminal, and wanted
 	total int64
 	done  int64
 	begun time.Time
@@ -30,12 +31,12 @@ type progress struct {
 	bar   *mpb.Bar
 }
 
-// start begins to show how much is read of the logs that paths name, if w is a terminal.
-func (p *progress) start(w io.Writer, paths []string) {
-	if !onTerminal(w) {
+// start begins to show on w how much is read of the logs that paths name, if that is wanted and w is a terminal.
+func (p *progress) start(w io.Writer, paths []string, wanted bool) {
+	p.to, p.begun = w, time.Now()
+	if p.shown = wanted && onTerminal(w); !p.shown {
 		return
 	}
-	p.to, p.begun = w, time.Now()
 	for _, path := range paths {
 		p.total += logBytes(path)
 	}
@@ -63,7 +64,7 @@ func logBytes(path string) (sum int64) {
 
 // read notes that n bytes are read.
 func (p *progress) read(_ context.Context, n int64) error {
-	if p.to == nil {
+	if !p.shown {
 		return nil
 	}
 	p.mu.Lock()
@@ -84,14 +85,14 @@ func (p *progress) read(_ context.Context, n int64) error {
 	return nil
 }
 
-// print writes text to w, above the bar.
-func (p *progress) print(w io.Writer, text string) {
+// Write writes b above the bar.
+func (p *progress) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.all != nil {
-		w = p.all
+		return p.all.Write(b)
 	}
-	_, _ = io.WriteString(w, text) // where it cannot be written there is nobody to tell
+	return p.to.Write(b)
 }
 
 // stop takes the bar away.
@@ -101,6 +102,6 @@ func (p *progress) stop() {
 	if p.all != nil {
 		p.bar.Abort(true)
 		p.all.Wait()
-		p.all, p.to = nil, nil
+		p.all, p.shown = nil, false
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/stratalog/strata/codec"
 	"github.com/stratalog/strata/log"
@@ -65,18 +66,17 @@ func (t *jsonTeller) summary(c log.Counts) error {
 // textTeller tells of errors and warnings on standard error, and of the rest on standard output.
 type textTeller struct {
 	tally
-	*env
-	progress *progress
+	out, errs io.Writer
 }
 
 func (t *textTeller) finding(f log.Finding) error {
 	t.count(f)
 	line := findingText(f) + "\n"
 	if f.Severity > log.SeverityInfo {
-		t.progress.print(t.errs, line)
+		_, _ = io.WriteString(t.errs, line) // where it cannot be written there is nobody to tell
 		return nil
 	}
-	_, err := t.out.WriteString(line)
+	_, err := io.WriteString(t.out, line)
 	return err
 }
 
