@@ -148,13 +148,15 @@ var brokenSets = map[string]segment.OpenFunc{
 	}),
 	"readers go on beside an appender": onSet(func(set *twistSet, _ setOpening) {
 		var readers atomic.Int32
-		between := pauses()
+		var once sync.Once
+		met := make(chan struct{})
 		set.copyTo = func(w io.Writer, pos, n int64) (int64, error) {
 			defer readers.Add(-1)
 			if readers.Add(1) > 1 {
+				once.Do(func() { close(met) })
 				return 0, errors.New("in use")
 			}
-			between()
+			<-met // the others come, too, as long as this one has not gone on
 			return set.MessageSet.CopyTo(w, pos, n)
 		}
 	}),

@@ -71,6 +71,7 @@ var setReadRows = []row[setSubject]{
 		run: func(c *check, s setSubject) {
 			set := s.start(c, segment.SetOptions{})
 			const pattern = "0123456789"
+			appendTo(c, set, pattern) // so that each reader has something to read
 			var done atomic.Bool
 			var seen atomic.Int64
 			c.together(5, func(who int) {
@@ -87,12 +88,10 @@ var setReadRows = []row[setSubject]{
 					if n%int64(len(pattern)) != 0 {
 						c.fatalf("Size() = %d beside appends of %d bytes", n, len(pattern))
 					}
-					if n > 0 {
-						equal(c, get(c, set, n-10, 10), pattern, "the last batch that Size counted")
-						got, err := copied(set, 0, 10)
-						c.ok(err, "CopyTo")
-						equal(c, got, pattern, "the first batch")
-					}
+					equal(c, get(c, set, n-10, 10), pattern, "the last batch that Size counted")
+					got, err := copied(set, 0, 10)
+					c.ok(err, "CopyTo")
+					equal(c, got, pattern, "the first batch")
 					runtime.Gosched()
 					if who == 1 {
 						c.ok(set.Sync(), "Sync")
