@@ -8,7 +8,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"sync/atomic"
 
 	"github.com/stratalog/strata/codec"
 	"github.com/stratalog/strata/examples/thirdparty/codec/sealed"
@@ -60,15 +59,20 @@ func (t *twistCodec) Restamp(batch []byte, s codec.Stamp) error {
 	return t.Codec.Restamp(batch, s)
 }
 
+// makeCodec makes a Codec.
+type makeCodec func() codec.Codec
+
 // onKafka twists Kafka's Codec.
-func onKafka(twist func(k *twistCodec)) codec.Codec {
-	k := &twistCodec{Codec: codec.Kafka()}
-	twist(k)
-	return k
+func onKafka(twist func(k *twistCodec)) makeCodec {
+	return func() codec.Codec {
+		k := &twistCodec{Codec: codec.Kafka()}
+		twist(k)
+		return k
+	}
 }
 
 // headered changes what Header gives.
-func headered(change func(b []byte, h *codec.Header, err *error)) codec.Codec {
+func headered(change func(b []byte, h *codec.Header, err *error)) makeCodec {
 	return onKafka(func(k *twistCodec) {
 		k.header = func(b []byte) (codec.Header, error) {
 			h, err := k.Codec.Header(b)
@@ -79,14 +83,14 @@ func headered(change func(b []byte, h *codec.Header, err *error)) codec.Codec {
 }
 
 // verified changes what Verify gives.
-func verified(change func(k codec.Codec, batch []byte, err error) error) codec.Codec {
+func verified(change func(k codec.Codec, batch []byte, err error) error) makeCodec {
 	return onKafka(func(k *twistCodec) {
 		k.verify = func(batch []byte) error { return change(k.Codec, batch, k.Codec.Verify(batch)) }
 	})
 }
 
 // recorded changes each record that Records yields.
-func recorded(change func(h codec.Header, r *codec.Record)) codec.Codec {
+func recorded(change func(h codec.Header, r *codec.Record)) makeCodec {
 	return onKafka(func(k *twistCodec) {
 		k.records = func(batch []byte, yield func(codec.Record, error) bool) {
 			h, _ := k.Codec.Header(batch)
@@ -103,7 +107,7 @@ func recorded(change func(h codec.Header, r *codec.Record)) codec.Codec {
 }
 
 // appended changes the header before Append has it.
-func appended(change func(h *codec.Header, recs []codec.Record)) codec.Codec {
+func appended(change func(h *codec.Header, recs []codec.Record)) makeCodec {
 	return onKafka(func(k *twistCodec) {
 		k.append = func(dst []byte, h codec.Header, recs []codec.Record) ([]byte, error) {
 			change(&h, recs)
@@ -113,7 +117,7 @@ func appended(change func(h *codec.Header, recs []codec.Record)) codec.Codec {
 }
 
 // restamped changes what Restamp gives.
-func restamped(restamp func(k codec.Codec, batch []byte, s codec.Stamp) error) codec.Codec {
+func restamped(restamp func(k codec.Codec, batch []byte, s codec.Stamp) error) makeCodec {
 	return onKafka(func(k *twistCodec) {
 		k.restamp = func(batch []byte, s codec.Stamp) error { return restamp(k.Codec, batch, s) }
 	})
@@ -130,17 +134,14 @@ func replaced(class, other error) func(codec.Codec, []byte, error) error {
 }
 
 // brokenReaders break the rule of one row each about what reads.
-var brokenReaders = map[string]codec.Codec{
+var brokenReaders = map[string]makeCodec{
 	"codec calls do not disturb each other": onKafka(func(k *twistCodec) {
-		var running atomic.Int32
-		between := pauses()
-		k.verify = func(batch []byte) error {
-			defer running.Add(-1)
-			if running.Add(1) > 1 {
-				return fmt.Errorf("in use: %w", codec.ErrCorrupt)
+		only := newAlone()
+		k.verify = func(batch []byte) (err error) {
+			if !only.do(func() { err = k.Codec.Verify(batch) }) {
+				err = fmt.Errorf("in use: %w", codec.ErrCorrupt)
 			}
-			between()
-			return k.Codec.Verify(batch)
+			return err
 		}
 	}),
 	"arguments stay as they are": verified(func(_ codec.Codec, batch []byte, err error) error {
@@ -267,7 +268,7 @@ var brokenReaders = map[string]codec.Codec{
 }
 
 // brokenWriters break the rule of one row each about what writes.
-var brokenWriters = map[string]codec.Codec{
+var brokenWriters = map[string]makeCodec{
 	"the header's fields are written":  appended(func(h *codec.Header, _ []codec.Record) { h.BaseSequence = codec.NoSequence }),
 	"compaction keeps a batch's range": appended(func(h *codec.Header, _ []codec.Record) { h.LastOffset = 0 }),
 	"the largest timestamp is found": headered(func(_ []byte, h *codec.Header, _ *error) {
@@ -355,19 +356,19 @@ var brokenWriters = map[string]codec.Codec{
 }
 
 // brokenValidators break the rule of one row each about what a leader appends.
-var brokenValidators = map[string]codec.Codec{
+var brokenValidators = map[string]makeCodec{
 	"a magic of one's own is above Kafka's": appended(func(h *codec.Header, _ []codec.Record) {
 		if h.Magic == -7 {
 			h.Magic = 2
 		}
 	}),
-	"a leader's append keeps a magic of one's own": newUnsealing(),
+	"a leader's append keeps a magic of one's own": newUnsealing,
 }
 
 // unsealing stores in clear what comes sealed.
 type unsealing struct{ codec.Codec }
 
-func newUnsealing() unsealing {
+func newUnsealing() codec.Codec {
 	c, err := sealed.New(make([]byte, 16))
 	if err != nil {
 		panic(err)

@@ -18,16 +18,31 @@ var brokenFiles = map[string]breakage{
 	"a file may be closed beside its calls": become(fsio.OpSync, fs.ErrClosed, syscall.EBADF),
 	"a read sees what was written before":   onFile(writesLate),
 	"a read beside a write sees old or new": onFile(func(f opened) {
-		between := pauses()
+		between := newGap()
 		f.writeAt = func(p []byte, off int64) (int, error) {
-			if n, err := f.File.WriteAt(make([]byte, len(p)), off); err != nil {
+			if size, err := f.File.Size(); err != nil || off+int64(len(p)) > size {
+				return f.File.WriteAt(p, off)
+			}
+			if n, err := f.File.WriteAt(make([]byte, len(p)), off); err != nil { // written over, it is emptied before
 				return n, err
 			}
-			between()
+			between.stay()
 			return f.File.WriteAt(p, off)
 		}
+		f.readAt = func(p []byte, off int64) (n int, err error) {
+			between.look(func() { n, err = f.File.ReadAt(p, off) })
+			return n, err
+		}
 	}),
-	"writes beside each other stay apart": onFile(writesBlocks),
+	"writes beside each other stay apart": onFile(func(f opened) {
+		var cursor atomic.Int64
+		both := newMeeting()
+		f.writeAt = func(p []byte, off int64) (int, error) {
+			cursor.Store(off)
+			both.wait()
+			return f.File.WriteAt(p, cursor.Load())
+		}
+	}),
 	"a file may be closed twice": onFile(func(f opened) {
 		var closed atomic.Bool
 		f.close = func() error {
@@ -175,7 +190,17 @@ var brokenFiles = map[string]breakage{
 			return f.File.CopyTo(w, off, n)
 		}
 	}),
-	"copies do not disturb each other": oneCursor,
+	"copies do not disturb each other": onFS(func(t *twistFS) {
+		var cursor atomic.Int64 // of all Files
+		both := newMeeting()
+		twistFiles(t, func(f opened) {
+			f.copyTo = func(w io.Writer, off, n int64) (int64, error) {
+				cursor.Store(off)
+				both.wait()
+				return f.File.CopyTo(w, cursor.Load(), n)
+			}
+		})
+	}),
 }
 
 // writesLate makes a write when the next one comes.
@@ -192,42 +217,6 @@ func writesLate(f opened) {
 		return len(p), nil
 	}
 }
-
-// writesBlocks reads, changes and writes whole blocks, as one without locks would.
-func writesBlocks(f opened) {
-	const block = 4096
-	between := pauses()
-	f.writeAt = func(p []byte, off int64) (int, error) {
-		first := off / block * block
-		b := make([]byte, off+int64(len(p))-first)
-		if _, err := f.File.ReadAt(b, first); err != nil && err != io.EOF {
-			return 0, err
-		}
-		copy(b[off-first:], p)
-		between()
-		_, err := f.File.WriteAt(b, first)
-		return len(p), err
-	}
-}
-
-// oneCursor copies by a cursor that all Files share.
-var oneCursor = func() breakage {
-	var cursor atomic.Int64
-	between := pauses()
-	return onFile(func(f opened) {
-		f.copyTo = func(w io.Writer, off, n int64) (sent int64, err error) {
-			cursor.Store(off)
-			for sent < n && err == nil {
-				var took int64
-				took, err = f.File.CopyTo(w, cursor.Load(), min(n-sent, 4096))
-				sent += took
-				cursor.Add(took)
-				between()
-			}
-			return sent, err
-		}
-	})
-}()
 
 // brokenWrites break the rules of what changes a File, and of Map.
 var brokenWrites = map[string]breakage{

@@ -94,33 +94,36 @@ func shiftFile(by opening) error {
 // brokenUses break the rules of use beside each other, and of disks that fail.
 var brokenUses = map[string]index.OpenFunc{
 	"readers go on beside the appender": onIndex(func(x *twistIndex, _ opening) {
-		var readers atomic.Int32
-		between := pauses()
-		x.lookup = func(key int64) (index.Entry, bool) {
-			defer readers.Add(-1)
-			if readers.Add(1) > 1 {
-				return index.Entry{}, false
-			}
-			between()
-			return x.Index.Lookup(key)
+		only := newAlone()
+		x.lookup = func(key int64) (e index.Entry, ok bool) {
+			only.do(func() { e, ok = x.Index.Lookup(key) })
+			return e, ok
 		}
 	}),
 	"an entry is seen whole": onIndex(func(x *twistIndex, _ opening) {
-		between := pauses()
+		between := newGap()
 		x.append = func(e index.Entry) error {
 			n := x.Len()
 			half := x.Index.Append(index.Entry{Key: e.Key, Value: e.Value + 1})
-			between()
+			between.stay()
 			return errors.Join(half, x.Index.Truncate(n), x.Index.Append(e))
+		}
+		x.lookup = func(key int64) (e index.Entry, ok bool) {
+			between.look(func() { e, ok = x.Index.Lookup(key) })
+			return e, ok
 		}
 	}),
 	"what is counted is seen": onIndex(func(x *twistIndex, _ opening) {
 		var announced atomic.Int64
-		between := pauses()
+		between := newGap()
 		x.append = func(e index.Entry) error {
 			announced.Store(int64(x.Index.Len()) + 1)
-			between()
+			between.stay()
 			return x.Index.Append(e)
+		}
+		x.at = func(i int) (e index.Entry) {
+			between.look(func() { e = x.Index.At(i) })
+			return e
 		}
 		x.len = func() int { return max(x.Index.Len(), int(announced.Load())) }
 	}),

@@ -37,6 +37,7 @@ var brokenLocks = map[string]breakage{
 		t.lock = func(name string) (io.Closer, error) { return closer(noClose), nil }
 	}),
 	"one lock wins": onFS(func(t *twistFS) {
+		both := newMeeting()
 		var mu sync.Mutex
 		held := map[string]bool{}
 		is := func() bool { mu.Lock(); defer mu.Unlock(); return held["f"] }
@@ -45,7 +46,7 @@ var brokenLocks = map[string]breakage{
 			if is() {
 				return nil, fsio.ErrLocked
 			}
-			pause()
+			both.wait()
 			set(true)
 			return closer(func() error { set(false); return nil }), nil
 		}

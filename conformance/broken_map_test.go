@@ -39,10 +39,14 @@ func viewsLate(m mapped) {
 
 // brokenMaps break the rules of a Map.
 var brokenMaps = map[string]breakage{
-	"a map may be used concurrently": alone(fsio.OpMapFlush),
-	"Resize and Close of a map wait": onMap(func(m mapped) {
+	"a map may be used concurrently": oneAtATime(fsio.OpMapFlush),
+	"Resize and Close of a map wait": onMap(func(m mapped) { // neither does
+		m.resize = func(size int64) error {
+			go m.Map.Resize(size)
+			return nil
+		}
 		m.close = func() error {
-			go m.Map.Close() // the breakage is not to wait for it
+			go m.Map.Close()
 			return nil
 		}
 	}),
@@ -133,12 +137,17 @@ var brokenMaps = map[string]breakage{
 		}
 	}),
 	"Resize comes after what began before": onMap(func(m mapped) {
+		between := newGap()
 		m.resize = func(size int64) error {
 			if err := m.file.Truncate(size); err != nil {
 				return err
 			}
-			pause()
+			between.stay()
 			return m.Map.Resize(size)
+		}
+		m.view = func(off, n int64, v fsio.Viewer) (err error) {
+			between.look(func() { err = m.Map.View(off, n, v) })
+			return err
 		}
 	}),
 	"Resize keeps what is below": onMap(func(m mapped) {

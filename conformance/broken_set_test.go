@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"sync"
-	"sync/atomic"
 
 	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/segment"
@@ -147,17 +146,12 @@ var brokenSets = map[string]segment.OpenFunc{
 		}
 	}),
 	"readers go on beside an appender": onSet(func(set *twistSet, _ setOpening) {
-		var readers atomic.Int32
-		var once sync.Once
-		met := make(chan struct{})
-		set.copyTo = func(w io.Writer, pos, n int64) (int64, error) {
-			defer readers.Add(-1)
-			if readers.Add(1) > 1 {
-				once.Do(func() { close(met) })
-				return 0, errors.New("in use")
+		only := newAlone()
+		set.copyTo = func(w io.Writer, pos, n int64) (sent int64, err error) {
+			if !only.do(func() { sent, err = set.MessageSet.CopyTo(w, pos, n) }) {
+				err = errors.New("in use")
 			}
-			<-met // the others come, too, as long as this one has not gone on
-			return set.MessageSet.CopyTo(w, pos, n)
+			return sent, err
 		}
 	}),
 	"batches lie end to end": appends(func(set *twistSet, batches []byte) (int64, error) {

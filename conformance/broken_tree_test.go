@@ -5,11 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -52,35 +50,19 @@ func fail(kinds fsio.Kind, err error) breakage {
 	})
 }
 
-// alone fails calls of some kinds that come beside each other.
-func alone(kinds fsio.Kind) breakage {
-	var running atomic.Int64
-	return onCall(func(op *fsio.Op, do func() error) error {
-		if !kinds.Has(op.Kind) {
-			return do()
-		}
-		defer running.Add(-1)
-		if running.Add(1) > 1 {
-			return &fs.PathError{Op: "broken", Path: op.Path, Err: syscall.EBUSY}
-		}
-		pause()
-		return do()
-	})
-}
-
-// pause is long enough for others to come in between.
-func pause() { time.Sleep(time.Millisecond) } //nolint:forbidigo // a breakage, that needs others to come in between
-
-// pauses returns a pause for a breakage that may be called very often: the first hundred times others surely
-// come in between, afterwards they only may.
-func pauses() func() {
-	var n atomic.Int32
-	return func() {
-		if n.Add(1) <= 100 {
-			pause()
-			return
-		}
-		runtime.Gosched()
+// oneAtATime fails calls of some kinds that come beside each other.
+func oneAtATime(kinds fsio.Kind) breakage {
+	return func(tb testing.TB) fsio.FS {
+		only := newAlone()
+		return onCall(func(op *fsio.Op, do func() error) (err error) {
+			if !kinds.Has(op.Kind) {
+				return do()
+			}
+			if !only.do(func() { err = do() }) {
+				err = &fs.PathError{Op: "broken", Path: op.Path, Err: syscall.EBUSY}
+			}
+			return err
+		})(tb)
 	}
 }
 
@@ -192,13 +174,14 @@ var brokenTrees = map[string]breakage{
 		}
 		return err
 	}),
-	"calls may be concurrent": alone(fsio.OpRename),
+	"calls may be concurrent": oneAtATime(fsio.OpRename),
 	"renames take effect once": onFS(func(t *twistFS) {
+		both := newMeeting()
 		t.rename = func(oldname, newname string) error {
 			if !exists(t.FS, oldname) {
 				return t.FS.Rename(oldname, newname)
 			}
-			pause()
+			both.wait()
 			if err := t.FS.Rename(oldname, newname); !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
@@ -236,11 +219,12 @@ var brokenTrees = map[string]breakage{
 		}
 	}),
 	"one exclusive open wins": onFS(func(t *twistFS) {
+		both := newMeeting()
 		t.openFile = func(name string, flag int, perm fs.FileMode) (fsio.File, error) {
 			if flag&os.O_EXCL != 0 && exists(t.FS, name) {
 				return nil, fs.ErrExist
 			}
-			pause()
+			both.wait()
 			return t.FS.OpenFile(name, flag&^os.O_EXCL, perm)
 		}
 	}),
@@ -278,10 +262,15 @@ var brokenTrees = map[string]breakage{
 		}
 	}),
 	"rename leaves no gap": onFS(func(t *twistFS) {
+		between := newGap()
 		t.rename = func(oldname, newname string) error {
 			_ = t.FS.Remove(newname)
-			pause()
+			between.stay()
 			return t.FS.Rename(oldname, newname)
+		}
+		t.openFile = func(name string, flag int, perm fs.FileMode) (f fsio.File, err error) {
+			between.look(func() { f, err = t.FS.OpenFile(name, flag, perm) })
+			return f, err
 		}
 	}),
 	"rename replaces an empty directory": onFS(func(t *twistFS) {

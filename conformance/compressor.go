@@ -174,12 +174,13 @@ var compressorRows = []row[codec.Compressor]{
 		rule: "What src claims about its size is not believed: memory grows with what was unpacked.",
 		run: func(c *check, z codec.Compressor) {
 			for _, src := range append(claims(c, z), kafkaClaims[z.Compression()]...) {
-				before := allocated()
-				_, err := z.Decompress(nil, src, math.MaxInt)
-				if spent := allocated() - before; spent > claimBytes {
+				spent := leastAllocated(claimBytes, func() {
+					_, err := z.Decompress(nil, src, math.MaxInt)
+					damaged(c, err, "Decompress of a claim")
+				})
+				if spent > claimBytes {
 					c.fatalf("Decompress of %d bytes, %s, allocated %d", len(src), short(string(src)), spent)
 				}
-				damaged(c, err, "Decompress of a claim")
 			}
 		},
 	},
@@ -241,7 +242,7 @@ var compressorRows = []row[codec.Compressor]{
 	},
 }
 
-// claimBytes is what unpacking a few hundred bytes may allocate. It is much, since other tests allocate
+// claimBytes is what unpacking a few hundred bytes may allocate. It is much, since other rows allocate
 // meanwhile; who believes a claim, allocates more.
 const claimBytes = 512 << 20
 
@@ -269,6 +270,18 @@ func claims(c *check, z codec.Compressor) (all [][]byte) {
 		}
 	}
 	return all
+}
+
+// leastAllocated is how much is allocated while f runs, or, where that is more than limit, the least of some runs: what
+// others allocate meanwhile differs.
+func leastAllocated(limit uint64, f func()) uint64 {
+	least := uint64(math.MaxUint64)
+	for try := 0; try < 5 && least > limit; try++ {
+		before := allocated()
+		f()
+		least = min(least, allocated()-before)
+	}
+	return least
 }
 
 // allocated is the number of bytes allocated so far.

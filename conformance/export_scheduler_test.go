@@ -1,26 +1,13 @@
 package conformance
 
-import (
-	"testing"
-	"time"
-)
+import "testing"
 
 // SchedulerRows are the rows of TestScheduler.
-func SchedulerRows() (rows []Row) {
-	for _, r := range schedulerRows {
-		rows = append(rows, Row{Name: r.name, Rule: r.rule})
-	}
-	return rows
-}
+func SchedulerRows() []Row { return rowsOf(schedulerRows) }
 
-// TryScheduler runs the row of that name, and returns what it found wrong.
-func TryScheduler(tb testing.TB, name string, newS NewScheduler, limit time.Duration) (failures []string) {
+// TryScheduler runs the row of that name on what newS makes.
+func TryScheduler(tb testing.TB, name string, newS NewScheduler) Outcome {
 	tb.Helper()
-	for _, r := range schedulerRows {
-		if r.name == name {
-			s, pass := newS(tb)
-			failures = r.try(schedule{s, pass}, limit).failures
-		}
-	}
-	return failures
+	s, pass := newS(tb)
+	return tryRow(schedulerRows, name, schedule{s, pass})
 }

@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"strings"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/stratalog/strata/fsio"
@@ -226,31 +225,16 @@ func readBesideWrite(c *check, fsys fsio.FS) {
 	const n = 10_000
 	f := create(c, fsys, "f", strings.Repeat("a", n))
 	g := open(c, fsys, "f", os.O_RDONLY)
-	const enough = 20 // reads beside which is written
-	var done atomic.Bool
-	var reads atomic.Int64
-	c.together(3, func(i int) {
-		if i == 0 {
-			defer done.Store(true)
-			for round := 0; round < 100 || reads.Load() < enough; round++ {
-				put(c, f, strings.Repeat(string(rune('a'+round%4)), n), 0)
-			}
-			return
-		}
-		defer reads.Add(enough) // a reader that fails keeps no writer
+	look := func(r fsio.File) func(int) {
 		p := make([]byte, n)
-		for !done.Load() {
-			r := f
-			if i == 2 {
-				r = g
-			}
+		return func(int) {
 			if got, err := r.ReadAt(p, 0); got != n || err != nil {
 				c.fatalf("ReadAt beside a WriteAt = %d, %v", got, err)
 			}
 			if rest := bytes.Trim(p, "abcd"); len(rest) > 0 {
 				c.fatalf("ReadAt beside a WriteAt gives byte %q, which nobody wrote", rest[0])
 			}
-			reads.Add(1)
 		}
-	})
+	}
+	c.beside(looks, func(round int) { put(c, f, strings.Repeat(string(rune('a'+round%4)), n), 0) }, look(f), look(g))
 }

@@ -3,7 +3,6 @@ package conformance
 import (
 	"io/fs"
 	"os"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/stratalog/strata/fsio"
@@ -143,24 +142,17 @@ var fsRenameRows = []row[fsio.FS]{
 // observedRename has several readers open a name while file after file is renamed onto it.
 func observedRename(c *check, fsys fsio.FS) {
 	makeFile(c, fsys, "f", "whole")
-	var done atomic.Bool
-	c.together(4, func(i int) {
-		if i == 0 {
-			defer done.Store(true)
-			for range 50 {
-				makeFile(c, fsys, "f.tmp", "whole")
-				c.ok(fsys.Rename("f.tmp", "f"), "Rename")
-			}
-			return
+	look := func(int) {
+		f, err := fsys.OpenFile("f", os.O_RDONLY, 0)
+		c.ok(err, "OpenFile of a name that is being replaced")
+		got := whole(c, f)
+		c.ok(f.Close(), "Close")
+		if got != "whole" {
+			c.fatalf("the file read %s, want %q", short(got), "whole")
 		}
-		for !done.Load() {
-			f, err := fsys.OpenFile("f", os.O_RDONLY, 0)
-			c.ok(err, "OpenFile of a name that is being replaced")
-			got := whole(c, f)
-			c.ok(f.Close(), "Close")
-			if got != "whole" {
-				c.fatalf("the file read %s, want %q", short(got), "whole")
-			}
-		}
-	})
+	}
+	c.beside(50, func(int) {
+		makeFile(c, fsys, "f.tmp", "whole")
+		c.ok(fsys.Rename("f.tmp", "f"), "Rename")
+	}, look, look, look)
 }

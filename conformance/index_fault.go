@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"math"
-	"runtime"
 	"sync/atomic"
 	"syscall"
 
@@ -17,34 +16,22 @@ var indexUseRows = []row[indexSubject]{
 		rule: "Lookup, At, Len and Sync may be called at any time by any number of goroutines.",
 		run: func(c *check, s indexSubject) {
 			x := s.start(c, s.options(), 10) // which stay
-			var done atomic.Bool
-			var asked atomic.Int64
-			readers := []func(i int64){
-				func(i int64) { finds(c, x, indexEntries(10), indexBase+i%30) },
-				func(i int64) { equal(c, x.At(int(i%10)), indexEntry(int(i%10)), "At") },
-				func(int64) {
+			readers := []func(i int){
+				func(i int) { finds(c, x, indexEntries(10), indexBase+int64(i%30)) },
+				func(i int) { equal(c, x.At(i%10), indexEntry(i%10), "At") },
+				func(int) {
 					if n := x.Len(); n < 10 || n > indexRoom {
 						c.errorf("Len() = %d, want 10 to %d", n, indexRoom)
 					}
 				},
-				func(int64) { c.ok(x.Sync(), "Sync") },
+				func(int) { c.ok(x.Sync(), "Sync") },
 			}
-			c.together(2*len(readers)+1, func(who int) {
-				if who > 0 {
-					for i := int64(0); !done.Load(); i++ {
-						readers[who%len(readers)](i)
-						asked.Add(1)
-						runtime.Gosched()
-					}
-					return
-				}
-				defer done.Store(true)
-				for asked.Load() < 5000 {
-					s.fill(c, x, indexRoom)
-					c.ok(x.Truncate(10), "Truncate")
-				}
-				c.ok(x.Seal(), "Seal")
-			})
+			readers = append(readers, readers...)
+			c.beside(looks, func(int) {
+				s.fill(c, x, indexRoom)
+				c.ok(x.Truncate(10), "Truncate")
+			}, readers...)
+			c.beside(1, func(int) { c.ok(x.Seal(), "Seal") }, readers...)
 		},
 	},
 	{
@@ -52,25 +39,16 @@ var indexUseRows = []row[indexSubject]{
 		rule: "An entry is seen whole or not at all; once Len has counted it, every reader sees it.",
 		run: func(c *check, s indexSubject) {
 			x := s.start(c, s.options(), 0)
-			var count, done atomic.Int64
-			c.together(4, func(who int) {
-				if who > 0 {
-					for done.Load() == 0 {
-						seesWhole(c, x, &count)
-						runtime.Gosched()
-					}
-					return
+			var count atomic.Int64
+			look := func(int) { seesWhole(c, x, &count) }
+			c.beside(3000, func(n int) {
+				if n%indexRoom == 0 {
+					c.ok(x.Truncate(0), "Truncate")
 				}
-				defer done.Store(1)
-				for n := range 3000 {
-					if n%indexRoom == 0 {
-						c.ok(x.Truncate(0), "Truncate")
-					}
-					// Other entries each time round, at the same places.
-					c.ok(x.Append(indexEntry(n%indexRoom+n/indexRoom)), "Append")
-					count.Store(int64(n) + 1)
-				}
-			})
+				// Other entries each time round, at the same places.
+				c.ok(x.Append(indexEntry(n%indexRoom+n/indexRoom)), "Append")
+				count.Store(int64(n) + 1)
+			}, look, look, look)
 		},
 	},
 	{
@@ -79,16 +57,8 @@ var indexUseRows = []row[indexSubject]{
 		run: func(c *check, s indexSubject) {
 			const n = 1000
 			x := s.start(c, s.with(func(o *index.Options) { o.MaxBytes = 20_000 }), 0)
-			c.together(4, func(who int) {
-				if who == 0 {
-					s.fill(c, x, n)
-					return
-				}
-				for seen := 0; seen < n; seen = x.Len() {
-					seesLast(c, x, seen)
-					runtime.Gosched()
-				}
-			})
+			look := func(int) { seesLast(c, x, x.Len()) }
+			c.beside(n, func(round int) { s.fill(c, x, min(round+1, n)) }, look, look, look)
 		},
 	},
 }

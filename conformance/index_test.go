@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -9,9 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,33 +34,14 @@ func TestIndex(t *testing.T) {
 
 // TestIndexFindsBroken runs each row of TestIndex on an index that breaks the rule of that row.
 func TestIndexFindsBroken(t *testing.T) {
-	rows := conformance.IndexRows()
 	broken := map[string]index.OpenFunc{}
 	for _, part := range []map[string]index.OpenFunc{brokenIndexes, brokenUses, brokenOpens} {
 		maps.Copy(broken, part)
 	}
-	for name := range broken {
-		if !slices.ContainsFunc(rows, func(r conformance.Row) bool { return r.Name == name }) {
-			t.Errorf("an index breaks %q, which is no row", name)
-		}
-	}
-	var caught atomic.Int64
-	t.Cleanup(func() { fmt.Printf("RESULT index rows=%d broken_caught=%d/%d\n", len(rows), caught.Load(), len(rows)) })
-	for _, r := range rows {
-		t.Run(r.Name, func(t *testing.T) {
-			t.Parallel()
-			open, ok := broken[r.Name]
-			if !ok {
-				t.Fatal("no index breaks this row's rule")
-			}
-			failures := conformance.TryIndex(r.Name, aferofs.Mem, open, 20*time.Second)
-			if len(failures) == 0 {
-				t.Fatalf("the row accepts an index that breaks its rule: %q", r.Rule)
-			}
-			caught.Add(1)
-			t.Logf("%s", failures[0][:min(len(failures[0]), 200)])
+	findsBroken(t, "RESULT index", conformance.IndexRows(), broken,
+		func(_ *testing.T, row string, open index.OpenFunc) conformance.Outcome {
+			return conformance.TryIndex(row, aferofs.Mem, open)
 		})
-	}
 }
 
 // TestIndexRowsQuoteTheContract checks that each rule of the contract has a row, and each row a rule.

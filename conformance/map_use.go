@@ -11,10 +11,6 @@ import (
 	"github.com/stratalog/strata/fsio"
 )
 
-// lull is how long a call that has to wait is watched not returning. One that does not wait returns in a
-// fraction of it.
-const lull = 20 * time.Millisecond
-
 // mapUseRows are the rules for all methods of a Map: concurrency and Close.
 var mapUseRows = []row[fsio.FS]{
 	{
@@ -116,7 +112,7 @@ func waits(c *check, m fsio.Map, what string, call func() error) {
 		case <-returned:
 			c.errorf("%s returned while a View was running", what)
 			returned <- nil
-		case <-time.After(lull):
+		case <-time.After(c.lull):
 		}
 		close(leave)
 	})

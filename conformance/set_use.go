@@ -3,7 +3,6 @@ package conformance
 import (
 	"io"
 	"io/fs"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -69,35 +68,23 @@ var setReadRows = []row[setSubject]{
 		name: "readers go on beside an appender",
 		rule: "ReadAt, CopyTo, Size and Sync may be called at any time by any number of goroutines.",
 		run: func(c *check, s setSubject) {
-			set := s.start(c, segment.SetOptions{})
 			const pattern = "0123456789"
-			appendTo(c, set, pattern) // so that each reader has something to read
-			var done atomic.Bool
-			var seen atomic.Int64
-			c.together(5, func(who int) {
-				if who == 0 {
-					defer done.Store(true)
-					for seen.Load() < 500 {
-						appendTo(c, set, pattern)
-						runtime.Gosched()
-					}
-					return
+			set := s.filled(c, pattern)
+			look := func(int) {
+				n := set.Size()
+				if n%int64(len(pattern)) != 0 {
+					c.fatalf("Size() = %d beside appends of %d bytes", n, len(pattern))
 				}
-				for ; !done.Load(); seen.Add(1) {
-					n := set.Size()
-					if n%int64(len(pattern)) != 0 {
-						c.fatalf("Size() = %d beside appends of %d bytes", n, len(pattern))
-					}
-					equal(c, get(c, set, n-10, 10), pattern, "the last batch that Size counted")
-					got, err := copied(set, 0, 10)
-					c.ok(err, "CopyTo")
-					equal(c, got, pattern, "the first batch")
-					runtime.Gosched()
-					if who == 1 {
-						c.ok(set.Sync(), "Sync")
-					}
-				}
-			})
+				equal(c, get(c, set, n-10, 10), pattern, "the last batch that Size counted")
+				got, err := copied(set, 0, 10)
+				c.ok(err, "CopyTo")
+				equal(c, got, pattern, "the first batch")
+			}
+			syncs := func(round int) {
+				look(round)
+				c.ok(set.Sync(), "Sync")
+			}
+			c.beside(looks, func(int) { appendTo(c, set, pattern) }, look, look, look, syncs)
 		},
 	},
 }

@@ -6,15 +6,20 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stratalog/strata/scheduler"
 )
 
-// rowLimit is how long a row may take. The longest takes less than a second; a machine that is busy, and
-// the race detector, get their share.
-const rowLimit = time.Minute
+// rowLimit is how long a row may take. The longest takes about a second: only what hangs comes to the limit, however
+// busy the machine is.
+const rowLimit = 5 * time.Minute
+
+// lull is how long a call that has to wait is watched not returning. One that does not wait returns in a
+// fraction of it.
+const lull = 20 * time.Millisecond
 
 // row is one rule of a contract, and what shows that a subject keeps it.
 type row[S any] struct {
@@ -39,7 +44,7 @@ func runRows[S any](t *testing.T, rows []row[S], fresh func(testing.TB) S, skip 
 			if reason, ok := skip[r.name]; ok {
 				t.Skip(reason)
 			}
-			r.try(fresh(t), rowLimit).report(t, r.rule)
+			r.try(fresh(t), &check{lull: lull}).report(t, r.rule)
 		})
 	}
 }
@@ -54,15 +59,14 @@ func given(t *testing.T, there bool, what string) {
 
 // try runs r on a subject, in a goroutine of its own: so a row that never ends fails like any other. It is
 // left behind then.
-func (r row[S]) try(subject S, limit time.Duration) outcome {
-	c := &check{}
-	if !scheduler.Within(limit, func() {
+func (r row[S]) try(subject S, c *check) outcome {
+	if !scheduler.Within(rowLimit, func() {
 		c.guard(func() { r.run(c, subject) })
 		c.finish()
 	}) {
 		stacks := make([]byte, 256<<10)
 		stacks = stacks[:runtime.Stack(stacks, true)]
-		c.errorf("not done after %v; all goroutines:\n%s", limit, stacks)
+		c.hangs(fmt.Sprintf("not done after %v; all goroutines:\n%s", rowLimit, stacks))
 	}
 	return c.result()
 }
@@ -71,6 +75,7 @@ func (r row[S]) try(subject S, limit time.Duration) outcome {
 type outcome struct {
 	failures []string
 	skipped  string // the reason, where it could not run
+	hung     bool   // it did not end, and failed of nothing else
 }
 
 func (o outcome) report(t *testing.T, rule string) {
@@ -100,6 +105,8 @@ func (o outcome) told() []string {
 // check is what a row reports to. It is no testing.TB, so that this package's own tests can see a row
 // fail.
 type check struct {
+	lull time.Duration // how long a call that has to wait is watched
+
 	mu      sync.Mutex
 	undo    []func()
 	outcome outcome
@@ -110,6 +117,14 @@ func (c *check) errorf(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.outcome.failures = append(c.outcome.failures, fmt.Sprintf(format, args...))
+}
+
+// hangs notes that the row did not end.
+func (c *check) hangs(failure string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outcome.hung = len(c.outcome.failures) == 0
+	c.outcome.failures = append(c.outcome.failures, failure)
 }
 
 // fatalf notes a failure and ends the calling goroutine.
@@ -167,7 +182,9 @@ func (c *check) finish() {
 func (c *check) result() outcome {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return outcome{failures: slices.Clone(c.outcome.failures), skipped: c.outcome.skipped}
+	o := c.outcome
+	o.failures = slices.Clone(o.failures)
+	return o
 }
 
 // together runs f n times at once, and returns when all are done. A failure of one is the row's.
@@ -182,4 +199,35 @@ func (c *check) together(n int, f func(i int)) {
 	}
 	close(start)
 	all.Wait()
+}
+
+// looks is how often each reader of beside looks at least.
+const looks = 100
+
+// beside does something over and over while readers look, each of them over and over, too: times times at least, and
+// until each reader has looked often enough. So there is no reader that came too early or too late, however the
+// goroutines are scheduled. A reader that ends itself is not waited for.
+func (c *check) beside(times int, do func(round int), readers ...func(round int)) {
+	var done atomic.Bool
+	var late atomic.Int64 // readers that have to look again
+	late.Store(int64(len(readers)))
+	c.together(len(readers)+1, func(who int) {
+		if who == len(readers) {
+			defer done.Store(true)
+			for round := 0; round < times || late.Load() > 0; round++ {
+				do(round)
+				runtime.Gosched()
+			}
+			return
+		}
+		enough := sync.OnceFunc(func() { late.Add(-1) })
+		defer enough()
+		for round := 0; !done.Load(); round++ {
+			if round == looks {
+				enough()
+			}
+			readers[who](round)
+			runtime.Gosched()
+		}
+	})
 }
