@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 func main() {
@@ -111,15 +112,24 @@ func (t *tally) read(r io.Reader, out io.Writer) error {
 			return err
 		}
 		t.vectors++
-		err := v.check()
+		differences := v.check()
 		switch {
-		case err == nil:
+		case len(differences) == 0:
 			t.pass++
-		case supersededBy(&v, err) != "":
+		case len(supersededBy(&v, differences)) > 0:
 			t.superseded++
 		default:
-			fmt.Fprintf(out, "%s %s: %v\n", v.Kafka, v.Name, err)
+			fmt.Fprintf(out, "%s %s: %v\n", v.Kafka, v.Name, said(differences))
 		}
 	}
 	return lines.Err()
+}
+
+// said are differences in one line.
+func said(differences []error) string {
+	texts := make([]string, len(differences))
+	for i, err := range differences {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
 }

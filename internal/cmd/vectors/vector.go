@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/stratalog/strata/codec"
 )
@@ -21,7 +23,8 @@ type vector struct {
 
 	In, Out   hexBytes // validate and convert
 	ByteExact bool
-	Error     string
+	Error     string // its class
+	Message   string // of it
 
 	TargetMagic                 int8
 	TargetCodec                 compression
@@ -92,28 +95,33 @@ func (c *compression) UnmarshalJSON(text []byte) error {
 	return fmt.Errorf("compression %q", s)
 }
 
-// check says what is wrong with what package codec makes of v.
-func (v *vector) check() error {
+// check says in what ways what package codec makes of v differs.
+func (v *vector) check() (differences []error) {
 	switch v.Kind {
 	case "set":
-		return checkRead(v.Hex, v.Records, v.ReadError != "")
+		return some(checkRead(v.Hex, v.Records, v.ReadError != ""))
 	case "validate":
 		return v.checkValidate()
 	case "convert":
 		return v.checkConvert()
 	}
-	return fmt.Errorf("kind %q", v.Kind)
+	return some(fmt.Errorf("kind %q", v.Kind))
 }
 
-func (v *vector) checkConvert() error {
+// some are those of errs that are not nil.
+func some(errs ...error) []error {
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+func (v *vector) checkConvert() []error {
 	out, err := codec.Convert(codec.Kafka(), nil, v.In, v.TargetMagic, v.FirstOffset)
 	if v.Error != "" || err != nil {
-		return bothFail(err, v.Error)
+		return some(bothFail(err, v.errorClass()))
 	}
-	return v.checkOut(out)
+	return some(v.checkOut(out))
 }
 
-func (v *vector) checkValidate() error {
+func (v *vector) checkValidate() []error {
 	rules := codec.Rules{
 		Offset:        v.Offset,
 		LeaderEpoch:   leaderEpoch(v.Out),
@@ -129,21 +137,23 @@ func (v *vector) checkValidate() error {
 	}
 	got, err := codec.Validate(codec.Kafka(), nil, bytes.Clone(v.In), rules)
 	if v.Error != "" || err != nil {
-		return bothFail(err, v.Error)
+		return some(bothFail(err, v.errorClass()))
 	}
-	if got.LastOffset+1 != v.NextOffset {
-		return fmt.Errorf("next offset %d, want %d", got.LastOffset+1, v.NextOffset)
+	fields := []field{{"next offset", got.LastOffset + 1, v.NextOffset}}
+	if v.InPlace != nil {
+		fields = append(fields, field{"in place", got.InPlace, *v.InPlace})
 	}
-	if v.InPlace != nil && got.InPlace != *v.InPlace {
-		return fmt.Errorf("in place is %t, want %t", got.InPlace, *v.InPlace)
+	if v.MaxTimestamp != nil {
+		fields = append(fields, field{"max timestamp", got.MaxTimestamp, *v.MaxTimestamp})
 	}
-	if v.MaxTimestamp != nil && got.MaxTimestamp != *v.MaxTimestamp {
-		return fmt.Errorf("max timestamp %d, want %d", got.MaxTimestamp, *v.MaxTimestamp)
+	if v.ShallowOffsetOfMaxTimestamp != nil {
+		fields = append(fields, field{"its offset", got.MaxTimestampOffset, *v.ShallowOffsetOfMaxTimestamp})
 	}
-	if want := v.ShallowOffsetOfMaxTimestamp; want != nil && got.MaxTimestampOffset != *want {
-		return fmt.Errorf("its offset %d, want %d", got.MaxTimestampOffset, *want)
+	differences := []error{v.checkOut(got.Batches)}
+	for _, f := range fields {
+		differences = append(differences, different([]field{f}))
 	}
-	return v.checkOut(got.Batches)
+	return some(differences...)
 }
 
 // checkOut compares what was made with v.Out.
@@ -161,6 +171,15 @@ func leaderEpoch(out []byte) int32 {
 		return codec.NoLeaderEpoch
 	}
 	return h.LeaderEpoch
+}
+
+// errorClass is the class of the error of v. From 2.8 on, the error of an append is one of its records with their class
+// in its message.
+func (v *vector) errorClass() string {
+	if inner, _, ok := strings.Cut(v.Message, ": "); ok && v.Error == "kafka.common.RecordValidationException" {
+		return inner
+	}
+	return v.Error
 }
 
 // bothFail compares a failure of ours with one of Kafka's.
