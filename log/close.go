@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/internal/checkpoint"
 	"github.com/stratalog/strata/segment"
 )
 
@@ -61,9 +62,9 @@ func (l *Log) settle() error {
 	if l.own == nil || !l.own.touched {
 		return nil
 	}
-	err = l.own.write(func() slot {
+	err = l.own.write(func() checkpoint.Slot {
 		s := l.slot()
-		s.clean, s.end, s.activeSize = true, v.end, active.Size()
+		s.Clean, s.EndOffset, s.ActiveSize = true, v.end, active.Size()
 		return s
 	}, true)
 	if err != nil {

@@ -112,7 +112,7 @@ func (x *listing) orphans() []string {
 // isOurs reports whether a file of a partition's directory is one that Kafka or this package writes.
 func isOurs(name string) bool {
 	switch name {
-	case checkpoint.LeaderEpochs, checkpoint.PartitionMetadata, ownName,
+	case checkpoint.LeaderEpochs, checkpoint.PartitionMetadata, checkpoint.Strata,
 		checkpoint.LeaderEpochs + ".tmp", checkpoint.PartitionMetadata + ".tmp":
 		return true
 	}

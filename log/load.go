@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratalog/strata/internal/checkpoint"
 	"github.com/stratalog/strata/internal/producer"
 	"github.com/stratalog/strata/segment"
 )
@@ -36,7 +37,7 @@ type loader struct {
 
 // ownState is what strata.checkpoint says.
 type ownState struct {
-	slot slot
+	slot checkpoint.Slot
 	at   int
 	ok   bool
 }
@@ -76,12 +77,12 @@ func (r *loader) readResume() error {
 		return nil
 	}
 	var err error
-	r.was.slot, r.was.at, r.was.ok, err = readOwn(r.fsys, r.path(ownName))
+	r.was.slot, r.was.at, r.was.ok, err = checkpoint.ReadSlot(r.fsys, r.path(checkpoint.Strata))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	s := r.was.slot
-	r.resume = Resume{Clean: s.clean, RecoveryPoint: s.point, StartOffset: s.start}
+	r.resume = Resume{Clean: s.Clean, RecoveryPoint: s.RecoveryPoint, StartOffset: s.StartOffset}
 	return err
 }
 

@@ -2,6 +2,7 @@ package log
 
 import (
 	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/internal/checkpoint"
 )
 
 // publish makes the log visible, with all that loading changed durable.
@@ -43,7 +44,7 @@ func (r *loader) publish() error {
 // publishOwn syncs what was recovered, so that the next recovery begins behind it, and says so in
 // strata.checkpoint.
 func (r *loader) publishOwn() error {
-	c, err := openOwn(r.fsys, r.path(ownName), r.was.slot, r.was.at)
+	c, err := openOwn(r.fsys, r.path(checkpoint.Strata), r.was.slot, r.was.at)
 	if err != nil {
 		return err
 	}

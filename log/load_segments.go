@@ -100,7 +100,7 @@ func (r *loader) believeClean(active *segment.Segment) error {
 	case r.o.Resume == nil:
 		s := r.was.slot
 		// A truncation into a gap leaves an end above that of the last batch.
-		r.resume.Clean = active.Size() == s.activeSize && end <= s.end
+		r.resume.Clean = active.Size() == s.ActiveSize && end <= s.EndOffset
 	}
 	return nil
 }

@@ -13,13 +13,13 @@ import (
 // findWriter finds out whether this package has written last: it has not closed the log, or it has and the
 // active segment is as it was then.
 func (r *loader) findWriter() error {
-	if r.ours = r.was.ok; !r.ours || !r.was.slot.clean || len(r.list.segments) == 0 {
+	if r.ours = r.was.ok; !r.ours || !r.was.slot.Clean || len(r.list.segments) == 0 {
 		return nil
 	}
 	last := r.list.segments[len(r.list.segments)-1]
 	info, err := r.fsys.Stat(r.path(segment.FileName(last, segment.LogExt, segment.Live)))
 	if err == nil {
-		r.ours = info.Size() == r.was.slot.activeSize
+		r.ours = r.was.slot.WroteLast(info.Size())
 	}
 	return err
 }

@@ -76,11 +76,11 @@ func isRaft(name string) bool {
 
 // stop tells of a stop that was not clean, and of a checkpoint of the log's own that cannot be read.
 func (v *verifier) stop() {
-	switch _, err := v.fsys.Stat(v.path(ownName)); {
+	switch _, err := v.fsys.Stat(v.path(checkpoint.Strata)); {
 	case v.o.Resume == nil && errors.Is(err, fs.ErrNotExist):
 		return // nothing tells
 	case v.o.Resume == nil && err == nil && !v.was.ok:
-		v.other(SeverityWarning, CodeCheckpoint, ownName, MendNone, fmt.Errorf("%s: %w", ownName, checkpoint.ErrCorrupt),
+		v.other(SeverityWarning, CodeCheckpoint, checkpoint.Strata, MendNone, fmt.Errorf("%s: %w", checkpoint.Strata, checkpoint.ErrCorrupt),
 			"neither of its two slots is whole")
 		return
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -188,7 +188,7 @@ func (v *verifier) checkpoints() (findings []Finding) {
 	differs := func(name, what string, offset int64) {
 		file := path.Join(path.Dir(v.Dir()), name)
 		if v.o.Resume == nil {
-			file = v.path(ownName)
+			file = v.path(checkpoint.Strata)
 		}
 		why := fmt.Sprintf("%s: the %s is %d, and the log ends at %d", v.Dir(), what, offset, v.logEnd)
 		findings = append(findings, Finding{
@@ -200,12 +200,12 @@ func (v *verifier) checkpoints() (findings []Finding) {
 	r := v.resume
 	end := r.RecoveryPoint
 	if v.o.Resume == nil && r.Clean {
-		end = v.was.slot.end
+		end = v.was.slot.EndOffset
 	}
-	grown := v.o.Resume == nil && end < v.logEnd && v.logSize != v.was.slot.activeSize
+	grown := v.o.Resume == nil && end < v.logEnd && v.logSize != v.was.slot.ActiveSize
 	switch {
 	case r.Clean && grown:
-		findings = append(findings, v.unclean(v.path(ownName), fmt.Sprintf("a broker has appended from offset %d on since the clean stop", end)))
+		findings = append(findings, v.unclean(v.path(checkpoint.Strata), fmt.Sprintf("a broker has appended from offset %d on since the clean stop", end)))
 	case end > v.logEnd || r.Clean && end < v.logEnd:
 		differs(checkpoint.RecoveryPoints, "recovery point", end)
 	}

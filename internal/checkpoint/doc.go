@@ -37,12 +37,17 @@
 //
 //	{"version":0,"brokerEpoch":12}
 //
+// # strata.checkpoint
+//
+// What a log that is opened alone keeps of what is otherwise in the files of a log directory: see package log. It is
+// no file of Kafka's, and is read here, and written by the log, in place.
+//
 // # Damage
 //
-// Every reader takes an FS and a name. A missing file is fs.ErrNotExist. A file that is larger than any that
+// Every other reader takes an FS and a name. A missing file is fs.ErrNotExist. A file that is larger than any that
 // Kafka writes, and one that is not as above, is ErrCorrupt with an *fsio.PosError that says where: the
 // position is that of the line's first byte. Nothing is allocated by a number that the file says.
 //
-// Every writer replaces the file by fsio.WriteFile: a crash leaves the old content or the new. Readers may
+// Every other writer replaces the file by fsio.WriteFile: a crash leaves the old content or the new. Readers may
 // be called concurrently with anything; writers of one name must be kept apart by the caller.
 package checkpoint

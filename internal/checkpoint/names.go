@@ -17,6 +17,7 @@ const (
 const (
 	LeaderEpochs      = "leader-epoch-checkpoint"
 	PartitionMetadata = "partition.metadata"
+	Strata            = "strata.checkpoint" // of a log that is opened alone; no file of Kafka's
 )
 
 // ErrCorrupt says that a file's content is not what Kafka, or this package, writes.
