@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/internal/checkpoint"
 	"github.com/stratalog/strata/internal/producer"
 	"github.com/stratalog/strata/segment"
@@ -78,7 +79,7 @@ func (r *loader) readResume() error {
 	}
 	var err error
 	r.was.slot, r.was.at, r.was.ok, err = checkpoint.ReadSlot(r.fsys, r.path(checkpoint.Strata))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || r.o.ReadOnly && fsio.NotAFile(err) {
 		return nil
 	}
 	s := r.was.slot

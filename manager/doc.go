@@ -18,6 +18,9 @@
 // A checkpoint that is missing or damaged costs time at the next start, not data. Other files are left
 // alone; a directory that is none of these keeps a broker from starting.
 //
+// A log that was opened alone has none of these files, and a strata.checkpoint of its own (package log). As long as no
+// checkpoint of the directory knows the partition, that one counts: see PartitionView.Alone.
+//
 // # Views
 //
 // A directory is looked at without a lock and without a write by OpenView, also one that a broker has in use,

@@ -27,7 +27,7 @@ type VerifyOptions struct {
 // writes nothing. Findings come by directory, file and position.
 //
 //   - The directory's own files and names come first, then the partitions by directory.
-//   - A stop that was not clean is told once, of the directory.
+//   - A stop that was not clean is told once, of the directory; of each partition where they tell of that themselves.
 //   - What could not be read is yielded last, joined to one error, without a Finding.
 func Verify(ctx context.Context, fsys fsio.FS, o VerifyOptions) iter.Seq2[log.Finding, error] {
 	return func(yield func(log.Finding, error) bool) {
@@ -81,18 +81,18 @@ func (v *verifier) run(ctx context.Context) (err error) {
 
 // partition verifies a partition.
 func (v *verifier) partition(ctx context.Context, p PartitionView) error {
-	o, resume := v.o.VerifyOptions, p.Resume
-	if p.unmanaged() {
-		resume = log.Resume{}
+	o := v.o.VerifyOptions
+	o.Resume, o.Base = p.resume(), nil
+	if p.unmanaged() && !p.Alone {
+		o.Resume = &log.Resume{}
 	}
-	o.Resume, o.Base = &resume, nil
 	for f, err := range log.Verify(ctx, v.fsys, p.Dir, o) {
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return err
 		case err != nil:
 			v.failed = append(v.failed, err)
-		case f.Code == log.CodeUncleanStop: // told once, of the directory
+		case f.Code == log.CodeUncleanStop && !p.Alone: // told once, of the directory
 		case !v.yield(f, nil):
 			return errEnough
 		}
@@ -105,6 +105,9 @@ func (v *verifier) partition(ctx context.Context, p PartitionView) error {
 func (p PartitionView) unmanaged() bool {
 	return p.Role == Stray || p.Role == Deleting || p.Topic == metadataTopic
 }
+
+// tellsOfStop reports whether the partition tells of itself whether it was stopped cleanly.
+func (p PartitionView) tellsOfStop() bool { return p.Alone && p.own }
 
 // metadataTopic is the cluster's metadata, as a controller keeps it.
 const metadataTopic = "__cluster_metadata"
@@ -128,7 +131,7 @@ func (v *verifier) own() ([]log.Finding, error) {
 	}
 	findings = append(findings, v.identities()...)
 	findings = append(findings, v.putAside()...)
-	if _, clean := v.view.Clean(); !clean && len(v.view.Partitions()) > 0 {
+	if _, clean := v.view.Clean(); !clean && slices.ContainsFunc(v.view.Partitions(), func(p PartitionView) bool { return !p.tellsOfStop() }) {
 		findings = append(findings, finding(log.SeverityInfo, log.CodeUncleanStop, checkpoint.CleanShutdown, nil,
 			"it is not there: in use, or not stopped cleanly; the next start verifies what is at or above the recovery points"))
 	}

@@ -51,8 +51,15 @@ type PartitionView struct {
 	Dir           string // its name in the FS
 	Role          Role
 	TopicID       [16]byte   // of partition.metadata; zero where there is none
-	Resume        log.Resume // as a manager would open the log
+	Resume        log.Resume // as a manager would open the log, or as the log tells of itself
 	CleanerOffset int64      // where the last compaction ended; codec.NoOffset where none is known
+
+	// Alone says that no checkpoint of the directory tells of the partition, and that it has a strata.checkpoint, as
+	// a log has that is opened alone, or that the directory has no checkpoint and no mark of a clean stop at all.
+	// Resume is what strata.checkpoint says then, and Clean in it a claim that log.Open believes only where it fits
+	// what is there: who opens the log leaves Options.Resume nil.
+	Alone bool
+	own   bool // strata.checkpoint is there
 }
 
 // Warning says what was done without a file: a checkpoint counts as empty, for example, which costs time,
@@ -107,12 +114,18 @@ func (v *View) Partitions() []PartitionView { return slices.Clone(v.seen.Load().
 // Warnings are the files that could not be read, and the names that no partition has.
 func (v *View) Warnings() []Warning { return slices.Clone(v.seen.Load().warnings) }
 
-// Open opens a partition's log ReadOnly, with o.FS and o.Resume from the View.
+// Open opens a partition's log ReadOnly, with o.FS and o.Resume from the View. One that is Alone tells of itself.
 func (v *View) Open(ctx context.Context, p PartitionView, o log.Options) (*log.Log, error) {
-	o.FS, o.ReadOnly = v.fsys, true
-	resume := p.Resume
-	o.Resume = &resume
+	o.FS, o.ReadOnly, o.Resume = v.fsys, true, p.resume()
 	return log.Open(ctx, p.Dir, o)
+}
+
+// resume is what the log is opened with.
+func (p PartitionView) resume() *log.Resume {
+	if p.Alone {
+		return nil
+	}
+	return &p.Resume
 }
 
 // viewReader reads a log directory.
@@ -121,6 +134,8 @@ type viewReader struct {
 	seen seen
 
 	recoveryPoints, startOffsets, highWatermarks, cleanerOffsets map[checkpoint.Partition]int64
+
+	managed bool // checkpoints, or the mark of a clean stop, are there
 }
 
 // read reads all. Its errors are those of the directory, and the context's.
@@ -158,6 +173,7 @@ func (r *viewReader) readFiles() {
 	epoch, err := checkpoint.ReadClean(r.fsys, checkpoint.CleanShutdown)
 	r.seen.brokerEpoch, r.seen.clean = epoch, err == nil || errors.Is(err, checkpoint.ErrCorrupt)
 	r.missing(checkpoint.CleanShutdown, err)
+	r.managed = !errors.Is(err, fs.ErrNotExist)
 
 	r.recoveryPoints = r.offsets(checkpoint.RecoveryPoints)
 	r.startOffsets = r.offsets(checkpoint.StartOffsets)
@@ -169,6 +185,7 @@ func (r *viewReader) readFiles() {
 func (r *viewReader) offsets(name string) map[checkpoint.Partition]int64 {
 	offsets, err := checkpoint.ReadOffsets(r.fsys, name)
 	r.missing(name, err)
+	r.managed = r.managed || !errors.Is(err, fs.ErrNotExist)
 	return offsets
 }
 
@@ -199,14 +216,36 @@ func (r *viewReader) readPartition(dir string) {
 		Resume:        log.Resume{Clean: r.seen.clean},
 		CleanerOffset: codec.NoOffset,
 	}
-	// Whoever is put aside is taken out of the checkpoints: what is there is of a partition of the same name.
-	if key := checkpoint.Partition(p); role == Current || role == Future {
-		view.Resume.RecoveryPoint = r.recoveryPoints[key]
-		view.Resume.StartOffset = r.startOffsets[key]
-		view.Resume.HighWatermark = r.highWatermarks[key]
-		if offset, ok := r.cleanerOffsets[key]; ok {
-			view.CleanerOffset = offset
+	told := r.tell(&view)
+	own, _, ok, err := checkpoint.ReadSlot(r.fsys, path.Join(dir, checkpoint.Strata))
+	r.missing(path.Join(dir, checkpoint.Strata), err)
+	view.own = err == nil
+	if view.Alone = !told && (!r.managed || view.own); view.Alone {
+		view.Resume = log.Resume{Clean: own.Clean, RecoveryPoint: own.RecoveryPoint, StartOffset: own.StartOffset}
+		if ok {
+			view.CleanerOffset = own.CleanerOffset
 		}
 	}
 	r.seen.partitions = append(r.seen.partitions, view)
+}
+
+// tell has the directory's checkpoints tell of a partition, and reports whether they know it.
+func (r *viewReader) tell(p *PartitionView) (told bool) {
+	if p.Role != Current && p.Role != Future {
+		return false // it was taken out of the checkpoints: what is there is of a partition of the same name
+	}
+	for _, x := range []struct {
+		in map[checkpoint.Partition]int64
+		to *int64
+	}{
+		{r.recoveryPoints, &p.Resume.RecoveryPoint},
+		{r.startOffsets, &p.Resume.StartOffset},
+		{r.highWatermarks, &p.Resume.HighWatermark},
+		{r.cleanerOffsets, &p.CleanerOffset},
+	} {
+		if offset, ok := x.in[checkpoint.Partition(p.Partition)]; ok {
+			*x.to, told = offset, true
+		}
+	}
+	return told
 }

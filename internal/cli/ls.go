@@ -100,11 +100,6 @@ func (l *ls) dir(ctx context.Context, dir string) (err error) {
 		l.notice("%s: %v", path.Join(dir, w.File), w.Err)
 	}
 	open := func(p manager.PartitionView) (*log.Log, error) { return v.Open(ctx, p, log.Options{}) }
-	if r, err := (&partition{fsys: at.fsys}).resume(); r == nil && err == nil { // the logs tell of themselves, as they do stat
-		open = func(p manager.PartitionView) (*log.Log, error) {
-			return log.Open(ctx, p.Dir, log.Options{FS: at.fsys, ReadOnly: true})
-		}
-	}
 	for _, p := range v.Partitions() {
 		if err := ctx.Err(); err != nil {
 			return err

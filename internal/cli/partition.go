@@ -75,9 +75,6 @@ func segmentsIn(fsys fsio.FS, dir string) (bases []int64, err error) {
 	return bases, nil
 }
 
-// ownCheckpoint is the file in which a log keeps its start offset where it has no log directory.
-const ownCheckpoint = "strata.checkpoint"
-
 // startOffset is where the log begins, as a checkpoint tells: log-start-offset-checkpoint in the directory
 // above, or the log's own. Where none does, it is 0.
 func (p *partition) startOffset(ctx context.Context) (offset int64, err error) {
@@ -85,8 +82,8 @@ func (p *partition) startOffset(ctx context.Context) (offset int64, err error) {
 	if r != nil || err != nil {
 		return r.start(), err
 	}
-	if _, err := p.fsys.Stat(path.Join(p.dir, ownCheckpoint)); err != nil {
-		return 0, nil //nolint:nilerr // no checkpoint tells
+	if !p.tellsOfItself() {
+		return 0, nil
 	}
 	l, err := p.log(ctx)
 	if err != nil {
@@ -95,35 +92,44 @@ func (p *partition) startOffset(ctx context.Context) (offset int64, err error) {
 	return l.StartOffset(), l.Close()
 }
 
-// resume is what Kafka's checkpoints in the directory above tell of the log; nil where there are none, since
-// that is not a log directory.
+// resume is what Kafka's checkpoints in the directory above tell of the log. It is nil where there are none, since that
+// is not a log directory, and where they do not know the partition, and that has a strata.checkpoint, since it was
+// opened alone. So it is with a manager.View. With an error, a checkpoint that is damaged counts as missing.
 func (p *partition) resume() (*resume, error) {
 	r := &resume{}
 	key := checkpoint.Partition{}
-	if p.name.topic != nil {
+	if p.checkpointed() {
 		key = checkpoint.Partition{Topic: *p.name.topic, ID: *p.name.id}
 	}
-	found := false
+	found, told := false, false
 	read := func(name string, to *int64) error {
 		offsets, err := checkpoint.ReadOffsets(p.fsys, name)
 		found = found || !errors.Is(err, fs.ErrNotExist)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		*to = max(0, offsets[key])
+		offset, ok := offsets[key]
+		*to, told = max(0, offset), told || ok
 		return nil
 	}
 	err := errors.Join(
 		read(checkpoint.StartOffsets, &r.StartOffset),
 		read(checkpoint.RecoveryPoints, &r.RecoveryPoint),
 		read(checkpoint.HighWatermarks, &r.HighWatermark),
+		read(checkpoint.CleanerOffsets, new(int64)),
 	)
-	if !found {
-		return nil, err
-	}
 	_, marker := p.fsys.Stat(checkpoint.CleanShutdown)
 	r.Clean = marker == nil
+	if !told && (!found && !r.Clean || p.tellsOfItself()) {
+		return nil, nil //nolint:nilnil // nothing there tells
+	}
 	return r, err
+}
+
+// tellsOfItself reports whether the log keeps a checkpoint of its own.
+func (p *partition) tellsOfItself() bool {
+	info, err := p.fsys.Stat(path.Join(p.dir, checkpoint.Strata))
+	return err == nil && info.Mode().IsRegular()
 }
 
 // resume is what a log is opened with.
