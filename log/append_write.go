@@ -178,14 +178,18 @@ func (l *Log) analyze(in *incoming, f *inForce) (a *producer.Analysis, duplicate
 	return a, false, nil
 }
 
-// write writes the batches and publishes the new end. The end moves even where the index of aborted
-// transactions cannot be written: what is in the log is in the log. The stable offset stays before these then.
+// write writes the batches and publishes the new end.
 func (l *Log) write(in *incoming, v *view, a *producer.Analysis) error {
 	if err := l.touch(); err != nil {
 		return err
 	}
 	active := v.active()
-	if _, err := active.Append(in.batches, in.hs); err != nil {
+	in.aborted = a.Aborted(in.aborted[:0])
+	_, err := active.Append(in.batches, in.hs, in.aborted...)
+	if len(in.aborted) > 0 {
+		l.syncer.names.Store(true) // the first one makes the file
+	}
+	if err != nil {
 		if errors.Is(err, segment.ErrOverflow) || errors.Is(err, segment.ErrRange) {
 			return fmt.Errorf("append: %w", err)
 		}
@@ -193,18 +197,7 @@ func (l *Log) write(in *incoming, v *view, a *producer.Analysis) error {
 	}
 	next := *v
 	next.end, next.size = in.lastOffset+1, active.Size()
-	in.aborted = a.Commit(in.aborted[:0])
-	var failed error
-	if len(in.aborted) > 0 {
-		l.syncer.names.Store(true) // the first one makes the file
-	}
-	for i, t := range in.aborted {
-		if err := active.AppendAborted(t); err != nil {
-			failed = l.fail(err)
-			l.prod.Undecide(in.aborted[i:])
-			break
-		}
-	}
+	a.Commit()
 	l.prod.SetEnd(next.end)
 	l.publishTxns(next)
 
@@ -217,5 +210,5 @@ func (l *Log) write(in *incoming, v *view, a *producer.Analysis) error {
 	l.counts.appends.Add(1)
 	l.counts.appendedRecords.Add(int64(r.Records))
 	l.counts.appendedBytes.Add(r.WrittenBytes)
-	return failed
+	return nil
 }

@@ -53,7 +53,6 @@ func (l *Log) settle() error {
 	}
 	if name != "" {
 		l.syncer.addSnapshot(name)
-		l.syncer.names.Store(true)
 	}
 	if err := errors.Join(l.syncAll(v), l.epochs.Load().Flush()); err != nil {
 		return l.fail(err)

@@ -1,6 +1,7 @@
 package log_test
 
 import (
+	"errors"
 	"strings"
 	"syscall"
 	"testing"
@@ -226,7 +227,7 @@ func TestG21AppendAfterAFailure(t *testing.T) {
 	})
 }
 
-// G22 testAppendToTransactionIndexFailure.
+// G22 testAppendToTransactionIndexFailure, but for the marker: in Kafka it is in the log then.
 func TestG22TransactionIndexFails(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		w.o.Replicated, w.o.Resume = true, &log.Resume{}
@@ -237,7 +238,7 @@ func TestG22TransactionIndexFails(t *testing.T) {
 		for range 2 {
 			_, err := l.AppendWith(marker(t, 1, 0, false, 1), log.AppendOptions{Origin: log.FromCoordinator, TxnVersion: log.TxnV1})
 			require.EqualValues(t, 56, log.Code(err))
-			require.EqualValues(t, 11, l.EndOffset(), "the marker is in the log, once")
+			require.EqualValues(t, 10, l.EndOffset(), "what failed has left nothing")
 			require.EqualValues(t, 0, l.StableOffset())
 		}
 		l.SetHighWatermark(12)
@@ -246,7 +247,9 @@ func TestG22TransactionIndexFails(t *testing.T) {
 
 		w.o.FS = w.fs
 		w.open()
-		require.EqualValues(t, 11, w.l.EndOffset())
+		require.EqualValues(t, 10, w.l.EndOffset())
+		require.EqualValues(t, 0, w.l.State().FirstUnstable)
+		require.EqualValues(t, 10, w.end(1, 0, false).BaseOffset)
 		all, err := w.l.Aborted(0, 11)
 		require.NoError(t, err)
 		require.Equal(t, []index.AbortedTxn{{ProducerID: 1, FirstOffset: 0, LastOffset: 10, StableOffset: 11}}, all)
@@ -254,6 +257,91 @@ func TestG22TransactionIndexFails(t *testing.T) {
 		require.Equal(t, codec.NoOffset, w.l.State().FirstUnstable)
 		require.Empty(t, w.values(0, log.ReadCommitted))
 	})
+}
+
+// Where there is no room for a marker, or for what the index has to say of it, the append is refused, and taken once
+// there is.
+func TestMarkerWithoutRoom(t *testing.T) {
+	for _, fail := range []struct {
+		kind fsio.Kind
+		ext  string
+	}{{fsio.OpCreate, segment.TxnIndexExt}, {fsio.OpWriteAt, segment.TxnIndexExt}, {fsio.OpWriteAt, segment.LogExt}} {
+		onEach(t, func(t *testing.T, w *world) {
+			full := false
+			w.intercept(func(op *fsio.Op, do func() error) error {
+				if full && op.Kind == fail.kind && strings.HasSuffix(op.Path, fail.ext) {
+					return errors.Join(do(), syscall.ENOSPC) // all of it was written, and the last block was not
+				}
+				return do()
+			})
+			l := w.open()
+			w.append(produced(t, 1, 0, 0, true, 2))
+			w.append(produced(t, 2, 0, 0, true, 2))
+			before := l.Producers()
+			full = true
+			_, err := l.AppendWith(marker(t, 1, 0, false, 0), log.AppendOptions{Origin: log.FromCoordinator, TxnVersion: log.TxnV1})
+			full = false
+			if err == nil && w.reserves && fail.ext == segment.LogExt {
+				return // it is not written by a call
+			}
+			require.ErrorIs(t, err, syscall.ENOSPC)
+			require.NotErrorIs(t, err, log.ErrReadOnly)
+			require.EqualValues(t, 4, l.EndOffset())
+			require.EqualValues(t, 0, l.StableOffset())
+			require.Equal(t, before, l.Producers())
+			all, err := l.Aborted(0, 100)
+			require.NoError(t, err)
+			require.Empty(t, all)
+			require.Empty(t, w.files()[name20(0)+segment.TxnIndexExt])
+
+			require.EqualValues(t, 4, w.end(2, 0, false).BaseOffset)
+			require.EqualValues(t, 5, w.end(1, 0, false).BaseOffset)
+			w.kill()
+			l = w.open()
+			require.EqualValues(t, 6, l.StableOffset())
+			all, err = l.Aborted(0, 100)
+			require.NoError(t, err)
+			require.Equal(t, []index.AbortedTxn{
+				{ProducerID: 2, FirstOffset: 2, LastOffset: 4, StableOffset: 0}, {ProducerID: 1, FirstOffset: 0, LastOffset: 5, StableOffset: 6},
+			}, all)
+		})
+	}
+}
+
+// Names are made durable by the Sync, or Close, behind what makes the files, also where another Sync comes while a file
+// is made.
+func TestSyncWhileFilesAreMade(t *testing.T) {
+	for _, row := range []struct {
+		ext string
+		do  func(w *world) error
+	}{
+		{segment.TxnIndexExt, func(w *world) error {
+			w.end(1, 0, false)
+			return w.l.Sync(3)
+		}},
+		{".snapshot", func(w *world) error {
+			_, err := w.l.Roll()
+			return errors.Join(err, w.l.Close())
+		}},
+	} {
+		onEach(t, func(t *testing.T, w *world) {
+			var calls []string
+			w.intercept(func(op *fsio.Op, do func() error) error {
+				if op.Kind == fsio.OpCreate && strings.HasSuffix(op.Path, row.ext) {
+					require.NoError(t, w.l.Sync(w.l.EndOffset()))
+					calls = []string{"made"}
+				}
+				if op.Kind == fsio.OpSyncDir {
+					calls = append(calls, "synced")
+				}
+				return do()
+			})
+			w.open()
+			w.append(produced(t, 1, 0, 0, true, 2))
+			require.NoError(t, row.do(w))
+			require.Equal(t, []string{"made", "synced"}, calls)
+		})
+	}
 }
 
 // G92 testRebuildTransactionalState.

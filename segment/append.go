@@ -86,8 +86,10 @@ func (x *lenient) hasRoom(room func(n int) bool) bool {
 //   - What an index has no room for any more, it goes without.
 //   - An offset that does not fit is ErrOverflow, before anything is written, and headers that are not
 //     those of batches are ErrRange.
+//   - aborted are the transactions that markers among the batches end. They are in the index of aborted
+//     transactions before the markers are in the log: nobody may take for committed what they aborted.
 //   - With an error, readers have what they had.
-func (s *Segment) Append(batches []byte, hs []codec.Header) (pos int64, err error) {
+func (s *Segment) Append(batches []byte, hs []codec.Header, aborted ...index.AbortedTxn) (pos int64, err error) {
 	if err := s.writable(); err != nil {
 		return 0, err
 	}
@@ -108,11 +110,14 @@ func (s *Segment) Append(batches []byte, hs []codec.Header) (pos int64, err erro
 	if err != nil {
 		return 0, err
 	}
-	if pos, err = s.w.set.Append(batches); err != nil {
+	if err := s.addAborted(aborted); err != nil {
 		return 0, err
 	}
+	if pos, err = s.w.set.Append(batches); err != nil {
+		return 0, errors.Join(err, s.takeBackAborted(aborted))
+	}
 	if err := s.indexAll(hs, pos); err != nil {
-		return 0, errors.Join(err, s.takeBack(before))
+		return 0, errors.Join(err, s.takeBack(before), s.takeBackAborted(aborted))
 	}
 	s.stamps.grow(s.w.sparse.max, hs[0].MaxTimestamp, pos == 0)
 	s.next.Store(hs[len(hs)-1].NextOffset())
@@ -371,6 +376,27 @@ func (s *Segment) AppendAborted(t index.AbortedTxn) error {
 	err = txn.value.Append(t)
 	s.unsure.Store(true) // behind it, since a Sync may run
 	return err
+}
+
+// addAborted adds what an append aborts to the index of aborted transactions, or nothing.
+func (s *Segment) addAborted(aborted []index.AbortedTxn) error {
+	for i, t := range aborted {
+		if err := s.AppendAborted(t); err != nil {
+			return errors.Join(err, s.takeBackAborted(aborted[:i]))
+		}
+	}
+	return nil
+}
+
+// takeBackAborted undoes that.
+func (s *Segment) takeBackAborted(aborted []index.AbortedTxn) error {
+	if len(aborted) == 0 {
+		return nil
+	}
+	if err := s.dropAborted(aborted[0].LastOffset); err != nil {
+		return fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	return nil
 }
 
 // Aborted adds to dst the aborted transactions that have records in [from, to), as far as this segment

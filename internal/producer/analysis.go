@@ -273,10 +273,41 @@ func (a *Analysis) checkMarker(u *update, h *codec.Header, m *Marker) error {
 	return nil
 }
 
-// Commit makes the change, once the batches are written, and appends to dst the transactions that were
-// aborted, with the last stable offset that each entry of the transaction index holds, in the order of their
-// markers.
-func (a *Analysis) Commit(dst []index.AbortedTxn) []index.AbortedTxn {
+// Aborted appends to dst the transactions that the append aborts, with the last stable offset that each entry of
+// the transaction index holds, in the order of their markers. It changes nothing.
+func (a *Analysis) Aborted(dst []index.AbortedTxn) []index.AbortedTxn {
+	for i, c := range a.completed {
+		if !c.aborted {
+			continue
+		}
+		stable, ok := a.firstOfOthers(i)
+		if !ok {
+			stable = c.last + 1
+		}
+		dst = append(dst, index.AbortedTxn{
+			ProducerID: c.producer, FirstOffset: c.first, LastOffset: c.last, StableOffset: stable,
+		})
+	}
+	return dst
+}
+
+// firstOfOthers is the first offset of the oldest transaction of another producer that is open when the i-th of
+// completed ends. ok is false where there is none. As in Kafka, what the append begins behind the marker counts, too.
+func (a *Analysis) firstOfOthers(i int) (first int64, ok bool) {
+	stays := func(x txn) bool {
+		ended := slices.ContainsFunc(a.completed[:i], func(c completed) bool { return c.first == x.first })
+		return x.producer != a.completed[i].producer && !ended
+	}
+	for _, rising := range [...]txns{a.state.open, a.started} {
+		if n := slices.IndexFunc(rising, stays); n >= 0 && (!ok || rising[n].first < first) {
+			first, ok = rising[n].first, true
+		}
+	}
+	return first, ok
+}
+
+// Commit makes the change, once the batches are written.
+func (a *Analysis) Commit() {
 	s := a.state
 	for i := range a.updates {
 		u := &a.updates[i]
@@ -292,19 +323,8 @@ func (a *Analysis) Commit(dst []index.AbortedTxn) []index.AbortedTxn {
 	for _, x := range a.started {
 		s.open.put(x)
 	}
-	// Only now, as in Kafka: what the append began behind a marker counts for its last stable offset.
 	for _, c := range a.completed {
-		if c.aborted {
-			stable, ok := s.open.firstOfOthers(c.producer)
-			if !ok {
-				stable = c.last + 1
-			}
-			dst = append(dst, index.AbortedTxn{
-				ProducerID: c.producer, FirstOffset: c.first, LastOffset: c.last, StableOffset: stable,
-			})
-		}
 		s.open.take(c.first)
 		s.decided.put(c.txn)
 	}
-	return dst
 }

@@ -57,7 +57,7 @@ func BenchmarkAppend(b *testing.B) {
 				if _, _, err := a.Add(data(id, 0, seq, offset)); err != nil {
 					b.Fatal(err)
 				}
-				a.Commit(nil)
+				a.Commit()
 				offset++
 				if id++; id == int64(row.n) {
 					id, seq = 0, seq+1

@@ -5,8 +5,9 @@
 //
 //	a := s.Analyze(producer.Rules{Origin: producer.FromClient})
 //	dup, ok, err := a.Add(producer.Batch{Header: h})     // of each batch of the append; changes nothing
+//	aborted = a.Aborted(aborted)                         // into the transaction index
 //	…                                                    // write the batches
-//	aborted = a.Commit(aborted)                          // into the transaction index
+//	a.Commit()
 //	s.SetEnd(h.NextOffset())
 //
 // # Snapshots

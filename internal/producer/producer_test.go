@@ -133,7 +133,8 @@ func add(s *producer.State, r producer.Rules, batches ...producer.Batch) ([]inde
 		}
 		end = b.Header.LastOffset + 1
 	}
-	aborted := a.Commit(nil)
+	aborted := a.Aborted(nil)
+	a.Commit()
 	s.SetEnd(end)
 	return aborted, nil
 }

@@ -255,7 +255,8 @@ func TestTransactionOfOneAppend(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, codec.NoOffset, s.FirstOpen(), "nothing before Commit")
-	assert.Empty(t, a.Commit(nil))
+	assert.Empty(t, a.Aborted(nil))
+	a.Commit()
 	assert.Equal(t, int64(16), s.FirstOpen())
 	want := []segment.ProducerBatch{
 		{FirstOffset: 9, LastOffset: 9, Timestamp: 1},
@@ -354,7 +355,8 @@ func TestAnalysisChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, before, s.Producers())
 	assert.Equal(t, codec.NoOffset, s.FirstUnstable())
-	assert.Empty(t, a.Commit(nil))
+	assert.Empty(t, a.Aborted(nil))
+	a.Commit()
 	assert.Equal(t, 2, s.Len())
 	assert.Equal(t, int64(26), s.FirstUnstable())
 }
@@ -368,7 +370,7 @@ func TestAnalysisOfManyProducers(t *testing.T) {
 			_, _, err := a.Add(data(id, 0, round, int64(round)*3000+id))
 			require.NoError(t, err)
 		}
-		a.Commit(nil)
+		a.Commit()
 		must(t, s, follower, data(5000, 0, round, int64(round+1)*3000))
 	}
 	assert.Equal(t, 3001, s.Len())
@@ -385,7 +387,7 @@ func TestAppendsAllocateNothing(t *testing.T) {
 		if _, _, err := a.Add(data(1, 0, seq, int64(seq))); err != nil {
 			t.Fatal(err)
 		}
-		a.Commit(nil)
+		a.Commit()
 		seq++
 	}
 	run()

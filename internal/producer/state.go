@@ -61,14 +61,15 @@ func (s *State) Analyze(r Rules) *Analysis {
 	return &s.analysis
 }
 
-// Replay is Analyze, Add and Commit of one batch FromLeader, and SetEnd behind it: what a recovery does with
+// Replay is Analyze, Add, Aborted and Commit of one batch FromLeader, and SetEnd behind it: what a recovery does with
 // each batch that it reads.
 func (s *State) Replay(dst []index.AbortedTxn, b Batch) ([]index.AbortedTxn, error) {
 	a := s.Analyze(Rules{Origin: FromLeader})
 	if _, _, err := a.Add(b); err != nil {
 		return dst, err
 	}
-	dst = a.Commit(dst)
+	dst = a.Aborted(dst)
+	a.Commit()
 	s.end = b.Header.LastOffset + 1
 	return dst, nil
 }
@@ -124,17 +125,6 @@ func (s *State) LateTxn(now int64) bool {
 	e := s.producers.get(s.open[0].producer)
 	limit := (s.options.TxnTimeout + lateAfter).Milliseconds()
 	return e != nil && e.lastTimestamp > 0 && now-e.lastTimestamp > limit
-}
-
-// Undecide takes back that transactions were aborted, since their entries could not be written: without those
-// a reader of committed records would take them for committed, so none may pass them.
-func (s *State) Undecide(aborted []index.AbortedTxn) {
-	for _, t := range aborted {
-		if x, ok := s.decided.take(t.FirstOffset); ok {
-			x.last = codec.NoOffset
-			s.open.put(x)
-		}
-	}
 }
 
 // SetHighWatermark says that all below offset is replicated: transactions whose markers lie there are

@@ -281,15 +281,3 @@ func TestVerificationsExpire(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotEqual(t, first, third)
 }
-
-// TestUndecide is G22: a transaction whose entry could not be written stays unstable.
-func TestUndecide(t *testing.T) {
-	s := fresh(t)
-	must(t, s, client, txn(data(1, 0, 0, 0)), txn(data(2, 0, 0, 1)))
-	aborted := must(t, s, coordinator, abort(1, 0, 2), abort(2, 0, 3))
-	s.SetHighWatermark(3)
-	assert.Equal(t, int64(1), s.FirstUnstable())
-	s.Undecide(aborted)
-	s.SetHighWatermark(4)
-	assert.Equal(t, int64(1), s.FirstUnstable(), "the first was stable already, and stays so")
-}

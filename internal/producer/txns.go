@@ -62,13 +62,3 @@ func (t txns) first() int64 {
 	}
 	return t[0].first
 }
-
-// firstOfOthers is where the oldest begins that is of another producer. ok is false where there is none.
-func (t txns) firstOfOthers(producer int64) (first int64, ok bool) {
-	for _, x := range t {
-		if x.producer != producer {
-			return x.first, true
-		}
-	}
-	return 0, false
-}
