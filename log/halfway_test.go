@@ -144,3 +144,35 @@ func TestDeleteBeforeWithoutRoom(t *testing.T) {
 		require.Equal(t, []log.Epoch{{Epoch: 0, StartOffset: 3}}, l.Epochs())
 	})
 }
+
+// A roll for which there is no room, and whose first file cannot be removed again, makes the log read-only: what went
+// on below that file's name would be hidden behind it.
+func TestRollLeavesAFile(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		broken := false
+		w.intercept(func(op *fsio.Op, do func() error) error {
+			switch {
+			case broken && op.Kind == fsio.OpCreate && path.Ext(op.Path) == ".timeindex":
+				return syscall.ENOSPC
+			case broken && op.Kind == fsio.OpRemove && strings.HasSuffix(op.Path, name20(2)+".log"):
+				return syscall.EIO
+			}
+			return do()
+		})
+		l := w.open()
+		w.fill("a", "b")
+		broken = true
+		_, err := l.Roll()
+		require.ErrorIs(t, err, log.ErrReadOnly)
+		require.ErrorIs(t, err, syscall.EIO)
+		require.ErrorIs(t, err, syscall.ENOSPC)
+		require.True(t, w.exists(name20(2)+".log"))
+		broken = false
+		_, err = l.Append(set(t, rec("c")))
+		require.ErrorIs(t, err, log.ErrReadOnly)
+		require.ErrorIs(t, l.Close(), log.ErrReadOnly)
+		w.open()
+		w.fill("c")
+		require.Equal(t, map[int64]string{0: "a", 1: "b", 2: "c"}, w.values(0, log.ReadToEnd))
+	})
+}

@@ -88,7 +88,11 @@ func (s *Segment) create() error {
 		err = s.Seal()
 	}
 	if err != nil {
-		return errors.Join(err, s.free(), s.removeFiles(LogExt, IndexExt, TimeIndexExt))
+		err = errors.Join(err, s.free())
+		if left := s.removeFiles(LogExt, IndexExt, TimeIndexExt); left != nil {
+			err = fmt.Errorf("%w: %w, and its files stay: %w", ErrBroken, err, left) // an empty segment, where others go on
+		}
+		return err
 	}
 	s.next.Store(s.base)
 	return nil
