@@ -35,6 +35,46 @@ func briefs(findings []log.Finding, least log.Severity) (all []string) {
 	return all
 }
 
+// TestVerifyBesideAWriter has the log change before each call of Verify's: that is no damage.
+func TestVerifyBesideAWriter(t *testing.T) {
+	for name, change := range map[string]func(w *world){
+		"append": func(w *world) { w.fill("d", "e") },
+		"abort":  func(w *world) { w.end(1, 0, false) },
+		"roll": func(w *world) {
+			_, err := w.l.Roll()
+			require.NoError(w, err)
+			w.fill("d")
+		},
+		"close": func(w *world) { require.NoError(w, w.l.Close()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for step, made := 0, true; made; step++ {
+				made = false
+				w := newWorld(t, backends[0])
+				w.o.Config.SegmentBytes, w.o.Config.IndexBytes, w.o.Config.IndexIntervalBytes = 500, 96, 1
+				w.open()
+				w.append(produced(t, 1, 0, 0, true, 1))
+				w.append(produced(t, 2, 0, 0, true, 1))
+				w.fill(numbers(5)...)
+				w.end(2, 0, false)
+				require.NoError(t, w.l.Sync(w.l.EndOffset()))
+				calls := 0
+				beside := fsio.Intercept(w.fs, func(_ *fsio.Op, do func() error) error {
+					if calls++; calls == step+1 {
+						made = true
+						change(w)
+					}
+					return do()
+				})
+				for _, f := range verifyAll(t, beside, w.dir, log.VerifyOptions{Deep: true}) {
+					reserved := strings.Contains(f.Message, "bytes are reserved behind the last entry")
+					require.True(t, reserved || f.Code == log.CodeUncleanStop, "call %d: %+v", step, f)
+				}
+			}
+		})
+	}
+}
+
 // TestVerifyLegacy finds no error in what Kafka 0.8.2 to 2.8 wrote, and in the damaged cases what was damaged.
 func TestVerifyLegacy(t *testing.T) {
 	versions := fixture.Versions()[:5]

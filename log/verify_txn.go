@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"sort"
 
 	"github.com/stratalog/strata/codec"
 	"github.com/stratalog/strata/fsio"
@@ -188,7 +189,24 @@ func (v *verifier) abortedEntries(r *segmentReport, name string) (entries []inde
 	for i := range x.Len() {
 		entries = append(entries, x.At(i))
 	}
-	return entries, true, x.Close()
+	entries, err = v.asLongAs(r, entries)
+	return entries, true, errors.Join(err, x.Close())
+}
+
+// asLongAs leaves out the entries for markers that were appended since the log of r was read.
+func (v *verifier) asLongAs(r *segmentReport, entries []index.AbortedTxn) ([]index.AbortedTxn, error) {
+	n := sort.Search(len(entries), func(i int) bool { return entries[i].LastOffset >= r.end })
+	if n == len(entries) {
+		return entries, nil
+	}
+	info, err := v.fsys.Stat(r.name)
+	if err == nil && info.Size() > r.size {
+		entries = entries[:n]
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return entries, err
 }
 
 // noMarker is what is wrong with an entry that no marker in the segment is for.

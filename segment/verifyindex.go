@@ -56,6 +56,9 @@ func (v *verifier) openIndex(x *indexFile, j judge) error {
 	o := v.seg.indexOptions(x, true)
 	o.Check, o.ReadOnly = true, true
 	opened, err := v.seg.parts.OpenIndex(v.seg.fsys, check.name, o)
+	if errors.Is(err, index.ErrCorrupt) { // or who has it in use has sealed it meanwhile, which makes it shorter
+		opened, err = v.seg.parts.OpenIndex(v.seg.fsys, check.name, o)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), fsio.NotAFile(err):
 		return nil
