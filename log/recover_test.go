@@ -546,7 +546,7 @@ func TestDroppedIndexesKeepTheirSize(t *testing.T) {
 }
 
 // A follower takes batches of one append that overlap, as long as their last offsets rise, and recovery keeps
-// them, as in Kafka (truncate, seed 15142).
+// them, as in Kafka (truncate, seed 15142; traces epochs-18, epochs-19, truncate-20).
 func TestRecoverOverlappingBatches(t *testing.T) {
 	type span struct{ base, n int64 }
 	for _, row := range []struct {
@@ -556,6 +556,7 @@ func TestRecoverOverlappingBatches(t *testing.T) {
 	}{
 		{"no gap", []span{{0, 3}, {1, 4}, {3, 9}}, 12},
 		{"behind a gap", []span{{1, 3}, {2, 4}, {6, 1}, {7, 5}}, 12},
+		{"behind a gap with room for it", []span{{0, 3}, {7, 4}, {8, 4}}, 12},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, w *world) {

@@ -38,8 +38,8 @@ func (l *Log) SetHighWatermark(offset int64) (at int64, moved bool) {
 
 // RaiseHighWatermark moves the high watermark up to the first offset of the batch that has offset, or of the
 // next one, as in Kafka, which moves it from one place in a file to another. It returns where it was, and
-// whether it moved; at or below it, it stays. Above EndOffset the error is fs.ErrInvalid. Unless the log is
-// Replicated it does nothing.
+// whether it moved: where that place is not above it, it stays. Above EndOffset the error is fs.ErrInvalid.
+// Unless the log is Replicated it does nothing.
 func (l *Log) RaiseHighWatermark(offset int64) (was int64, moved bool, err error) {
 	l.mu.Lock()
 	defer l.unlock()
@@ -55,7 +55,7 @@ func (l *Log) RaiseHighWatermark(offset int64) (was int64, moved bool, err error
 		l.prod.SetHighWatermark(v.hw)
 		l.publishTxns(v)
 	}
-	if was = v.hw; !l.o.Replicated || offset <= was {
+	if was = v.hw; !l.o.Replicated {
 		return was, false, nil
 	}
 	first, ok, err := v.firstOfBatch(offset)

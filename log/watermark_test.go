@@ -45,6 +45,26 @@ func TestRaiseHighWatermark(t *testing.T) {
 	})
 }
 
+// Trace transactions-4: to raise a high watermark to where it is takes it over a hole behind it.
+func TestRaiseHighWatermarkOverAHole(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Replicated = true
+		w.open()
+		w.append(set(t, rec("a"), rec("b"), rec("c")))
+		_, _, err := w.l.RaiseHighWatermark(0) // from here on it has a place
+		require.NoError(t, err)
+		_, err = w.l.Truncate(2)
+		require.NoError(t, err)
+		w.append(set(t, rec("d"), rec("e")))
+		assert.EqualValues(t, 0, w.l.HighWatermark())
+		was, moved, err := w.l.RaiseHighWatermark(0)
+		require.NoError(t, err)
+		assert.True(t, moved)
+		assert.EqualValues(t, 0, was)
+		assert.EqualValues(t, 2, w.l.HighWatermark())
+	})
+}
+
 // Trace 030: a follower's append of magic 0 or 1 does not tell its first offset, as in Kafka, also where one
 // could.
 func TestFollowerAppendOfOldFormat(t *testing.T) {

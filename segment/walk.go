@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 
 	"github.com/stratalog/strata/codec"
 	"github.com/stratalog/strata/fsio"
@@ -67,9 +68,16 @@ func (w *walker) misled(err error) error {
 	return err
 }
 
-// nextInOrder is next. Offsets that do not rise or leave the segment's bounds are damage, and so are such
-// that the next batch takes back, if the batch has room before that: no checksum covers a base offset.
-// Batches that overlap are none: Kafka's followers take them, as long as the last offsets rise.
+// nextInOrder is next, and judges the offsets. No checksum covers a base offset: the neighbours tell that one
+// is damaged. Kafka's followers take batches that lie behind a gap or overlap, as long as the last offsets
+// rise, and its recovery compares no offsets. So these are damage, and nothing else is:
+//
+//   - offsets that leave the segment's bounds: of all batches but the first only the last offset counts;
+//   - a last offset below that of the batch before, which that batch cannot be blamed for;
+//   - offsets behind a gap, if the last offset of the next batch goes back below theirs, and the batch has
+//     room in the gap;
+//   - offsets that touch neither neighbour and overlap one, if a single flipped bit explains both: without
+//     it the batch begins where the one before ends, and ends where the next begins.
 func (w *walker) nextInOrder() (Batch, error) {
 	b, err := w.next()
 	if err != nil {
@@ -96,28 +104,39 @@ func (w *walker) order(b Batch) error {
 		}
 	}
 	switch {
-	case b.LastOffset < w.seg.base || b.LastOffset >= w.top || b.BaseOffset != codec.NoOffset && b.BaseOffset < w.seg.base:
+	case b.LastOffset < w.seg.base || b.LastOffset >= w.top || b.Pos == 0 && first(b) < w.seg.base:
 		return w.seg.damage(b.Pos, fmt.Errorf("offsets [%d, %d] in segment %d: %w",
 			b.BaseOffset, b.LastOffset, w.seg.base, ErrOffsets))
-	case w.before == codec.NoOffset || first(b) == w.before:
+	case w.before == codec.NoOffset || first(b) == w.before || b.End() >= w.end && b.LastOffset >= w.before:
 		return nil
 	case b.LastOffset < w.before:
 		return w.seg.damage(b.Pos, fmt.Errorf("offset %d behind %d: %w", first(b), w.before-1, ErrOffsets))
-	case first(b) < w.before:
-		return nil
-	}
-	if b.End() >= w.end {
-		return nil
 	}
 	behind, err := w.peek(b.End())
 	switch {
-	case err != nil && !isDamage(err):
-		return err
-	case err != nil || first(behind) < w.before+b.LastOffset-first(b)+1 || first(behind) > b.LastOffset:
-		return nil //nolint:nilerr // it is the next step's
+	case err != nil:
+		return damageIsNone(err) // which is the next step's
+	case !w.pushesBack(b, behind) && !w.flipped(b, behind):
+		return nil
 	}
-	return w.seg.damage(b.Pos, fmt.Errorf("offsets [%d, %d] before %d: %w",
-		b.BaseOffset, b.LastOffset, first(behind), ErrOffsets))
+	return w.seg.damage(b.Pos, fmt.Errorf("offsets [%d, %d] between %d and %d: %w",
+		b.BaseOffset, b.LastOffset, w.before, first(behind), ErrOffsets))
+}
+
+// pushesBack reports whether the last offset of behind, the next batch, goes back below that of b, which has
+// room before it.
+func (w *walker) pushesBack(b, behind Batch) bool {
+	return behind.LastOffset <= b.LastOffset && first(behind)-w.before > b.LastOffset-first(b)
+}
+
+// flipped reports whether one flipped bit of its base offset explains why b does not begin where the batch
+// before ends, and end where behind, the next one, begins. Of a wrapper, whose last offset lies in that field,
+// only the end tells.
+func (w *walker) flipped(b, behind Batch) bool {
+	shift := b.NextOffset() - first(behind)
+	was := first(b) - shift
+	return bits.OnesCount64(uint64(was^first(b))) == 1 &&
+		(was == w.before || b.BaseOffset == codec.NoOffset && shift > 0 && was > w.before)
 }
 
 // overflows reports whether b, which is last and whose offsets are too far from the base, may have them all
