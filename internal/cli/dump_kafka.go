@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -105,14 +106,25 @@ func appendControl(line []byte, r codec.Record) []byte {
 	if err != nil {
 		kind = codec.ControlUnknown
 	}
+	if line, ok := appendKRaft(line, kind, r); ok {
+		return line
+	}
 	if kind != codec.ControlAbort && kind != codec.ControlCommit {
-		return fmt.Appendf(line, " controlType: %s(%d)", controlName(kind), kind)
+		return fmt.Appendf(line, " controlType: %s(%d)", controlName(kind), controlID(r.Key))
 	}
 	marker, err := codec.ReadMarker(r)
 	if err != nil {
 		return fmt.Appendf(line, " endTxnMarker: %s", controlName(kind))
 	}
 	return fmt.Appendf(line, " endTxnMarker: %s coordinatorEpoch: %d", controlName(kind), marker.CoordinatorEpoch)
+}
+
+// controlID is the number of a kind of control record, also of one that is not known; −1 where there is none.
+func controlID(key []byte) int16 {
+	if len(key) < 4 {
+		return int16(codec.ControlUnknown)
+	}
+	return int16(binary.BigEndian.Uint16(key[2:]))
 }
 
 func (s *kafkaSink) entry(x *indexFile, e index.Entry) {
