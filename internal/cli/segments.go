@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -27,8 +28,8 @@ type segmentLine struct {
 	TimeIndexEntries   int   `json:"timeIndexEntries"` // −1: there is no such file
 	MaxTimestamp       int64 `json:"maxTimestamp"`     // −1: none is known
 	MaxTimestampOffset int64 `json:"maxTimestampOffset"`
-	AbortedTxns        int   `json:"abortedTransactions"`
-	Active             bool  `json:"active"` // it is the one that is appended to
+	AbortedTxns        int   `json:"abortedTransactions"` // −1: their index is damaged
+	Active             bool  `json:"active"`              // it is the one that is appended to
 
 	*segmentContent // with --deep
 }
@@ -130,8 +131,24 @@ func newSegmentLine(p *partition, s log.SegmentState, next int64) segmentLine {
 	return segmentLine{
 		Type: "segment", partitionField: p.field(), BaseOffset: s.BaseOffset, NextOffset: next, Bytes: s.Size,
 		IndexEntries: s.IndexEntries, TimeIndexEntries: s.TimeIndexEntries,
-		MaxTimestamp: s.MaxTimestamp, MaxTimestampOffset: s.MaxTimestampOffset, AbortedTxns: len(s.Aborted),
+		MaxTimestamp: s.MaxTimestamp, MaxTimestampOffset: s.MaxTimestampOffset, AbortedTxns: abortedTxns(s),
 	}
+}
+
+// abortedTxns is how many aborted transactions have their markers in a segment, −1 where its index does not tell.
+func abortedTxns(s log.SegmentState) int {
+	if s.AbortedErr != nil {
+		return -1
+	}
+	return len(s.Aborted)
+}
+
+// abortedText is that number for people.
+func abortedText(n int) string {
+	if n < 0 {
+		return "damaged"
+	}
+	return strconv.Itoa(n)
 }
 
 // content reads the batches of the segment with the given base offset, and tells of damage.
@@ -216,8 +233,8 @@ func (v *segments) text(p *partition, lines []segmentLine) error {
 		if line.segmentContent != nil {
 			largest = line.LastTimestamp
 		}
-		fmt.Fprintf(w, "  %020d\t%d\t%s\t%s\t%s\t%s\t%d", line.BaseOffset, line.NextOffset, sizeText(line.Bytes), timeText(largest),
-			densityText(line.Bytes, line.IndexEntries), densityText(line.Bytes, line.TimeIndexEntries), line.AbortedTxns)
+		fmt.Fprintf(w, "  %020d\t%d\t%s\t%s\t%s\t%s\t%s", line.BaseOffset, line.NextOffset, sizeText(line.Bytes), timeText(largest),
+			densityText(line.Bytes, line.IndexEntries), densityText(line.Bytes, line.TimeIndexEntries), abortedText(line.AbortedTxns))
 		if c := line.segmentContent; c != nil {
 			fmt.Fprintf(w, "\t%d\t%d\t%s\t%s\t%s\t%s", c.Batches, c.Records, timeText(c.FirstTimestamp), mixText(c.Magic), mixText(c.Compression), sizeText(c.DamagedBytes))
 		}

@@ -92,3 +92,21 @@ func checkKinds(t *testing.T, s segmentLine, batches []fixture.Record) {
 		assert.LessOrEqual(t, s.FirstTimestamp, last, "%d", s.BaseOffset)
 	}
 }
+
+// TestDamagedTxnIndex: where an index of aborted transactions is damaged, nobody claims that there are none.
+func TestDamagedTxnIndex(t *testing.T) {
+	dir := filepath.Join(fixture.Golden(t, "4.4.0/damaged"), "data", "d-badtxnindex-0")
+	got := run(t, "", "segments", "-o", "json", dir)
+	require.Zero(t, got.status, got.errs)
+	type aborted struct {
+		AbortedTransactions int
+	}
+	require.Equal(t, []aborted{{0}, {-1}}, lines[aborted](t, got.out, "segment"))
+	require.Contains(t, run(t, "", "segments", dir).out, "  damaged  active")
+
+	got = run(t, "", "stat", "-o", "json", dir)
+	require.Zero(t, got.status, got.errs)
+	stats := lines[struct{ Segments []aborted }](t, got.out, "partition")
+	require.Equal(t, []aborted{{0}, {-1}}, stats[0].Segments)
+	require.Contains(t, run(t, "", "stat", dir).out, "damaged\n")
+}

@@ -54,7 +54,7 @@ type statSegmentLine struct {
 	TimeIndexEntries   int   `json:"timeIndexEntries"` // −1: there is no such file
 	MaxTimestamp       int64 `json:"maxTimestamp"`     // −1: none is known
 	MaxTimestampOffset int64 `json:"maxTimestampOffset"`
-	AbortedTxns        int   `json:"abortedTransactions"`
+	AbortedTxns        int   `json:"abortedTransactions"` // −1: their index is damaged
 }
 
 // newStat is the verb stat.
@@ -132,7 +132,7 @@ func newStatLine(p *partition, st log.State) statLine {
 		line.Bytes += s.Size
 		line.MaxTimestamp = max(line.MaxTimestamp, s.MaxTimestamp)
 		line.Segments = append(line.Segments, statSegmentLine{
-			s.BaseOffset, s.Size, s.IndexEntries, s.TimeIndexEntries, s.MaxTimestamp, s.MaxTimestampOffset, len(s.Aborted),
+			s.BaseOffset, s.Size, s.IndexEntries, s.TimeIndexEntries, s.MaxTimestamp, s.MaxTimestampOffset, abortedTxns(s),
 		})
 	}
 	return line
@@ -175,8 +175,8 @@ func (e *env) statText(line statLine) error {
 	}
 	fmt.Fprint(w, "  segment\tsize\tlargest timestamp\tindex\ttime index\taborted\n")
 	for _, s := range line.Segments {
-		fmt.Fprintf(w, "  %020d\t%s\t%s\t%s\t%s\t%d\n", s.BaseOffset, sizeText(s.Bytes), timeText(s.MaxTimestamp),
-			countText(s.IndexEntries), countText(s.TimeIndexEntries), s.AbortedTxns)
+		fmt.Fprintf(w, "  %020d\t%s\t%s\t%s\t%s\t%s\n", s.BaseOffset, sizeText(s.Bytes), timeText(s.MaxTimestamp),
+			countText(s.IndexEntries), countText(s.TimeIndexEntries), abortedText(s.AbortedTxns))
 	}
 	return w.Flush()
 }
