@@ -19,14 +19,10 @@ var brokenFiles = map[string]breakage{
 	"a read sees what was written before":   onFile(writesLate),
 	"a read beside a write sees old or new": onFile(func(f opened) {
 		between := newGap()
-		f.writeAt = func(p []byte, off int64) (int, error) {
-			if size, err := f.File.Size(); err != nil || off+int64(len(p)) > size {
-				return f.File.WriteAt(p, off)
+		f.writeAt = func(p []byte, off int64) (n int, err error) {
+			if size, err := f.File.Size(); err == nil && off+int64(len(p)) <= size { // written over, it is emptied before
+				between.show(func() { _, _ = f.File.WriteAt(make([]byte, len(p)), off) })
 			}
-			if n, err := f.File.WriteAt(make([]byte, len(p)), off); err != nil { // written over, it is emptied before
-				return n, err
-			}
-			between.stay()
 			return f.File.WriteAt(p, off)
 		}
 		f.readAt = func(p []byte, off int64) (n int, err error) {

@@ -264,8 +264,7 @@ var brokenTrees = map[string]breakage{
 	"rename leaves no gap": onFS(func(t *twistFS) {
 		between := newGap()
 		t.rename = func(oldname, newname string) error {
-			_ = t.FS.Remove(newname)
-			between.stay()
+			between.show(func() { _ = t.FS.Remove(newname) })
 			return t.FS.Rename(oldname, newname)
 		}
 		t.openFile = func(name string, flag int, perm fs.FileMode) (f fsio.File, err error) {

@@ -42,9 +42,10 @@ func (a *alone) do(f func()) bool {
 	return first
 }
 
-// gap is a moment in which it shows that something is broken. The first gap stays until somebody looked into it.
+// gap is a moment in which it shows that something is broken. The first gap stays until somebody has looked into it.
 type gap struct {
-	open   atomic.Bool
+	mu     sync.RWMutex // nobody looks while the damage is done: who saw it without being noticed may not come again
+	open   bool
 	looked chan struct{}
 	shut   func()
 }
@@ -54,16 +55,20 @@ func newGap() *gap {
 	return &gap{looked: looked, shut: sync.OnceFunc(func() { close(looked) })}
 }
 
-// stay is the gap.
-func (g *gap) stay() {
-	g.open.Store(true)
+// show does damage, and returns when somebody has looked since.
+func (g *gap) show(damage func()) {
+	g.mu.Lock()
+	damage()
+	g.open = true
+	g.mu.Unlock()
 	<-g.looked
-	g.open.Store(false)
 }
 
 // look calls f, which looks.
 func (g *gap) look(f func()) {
-	if g.open.Load() {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.open {
 		defer g.shut() // also where f panics of what it sees
 	}
 	f()
