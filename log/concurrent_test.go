@@ -32,7 +32,10 @@ func TestReadersBesideWriters(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var writers, others sync.WaitGroup
-			writers.Go(func() { appendAndTruncate(t, w, 300) })
+			waits, records := sum.waits.Load(), sum.records.Load()
+			writers.Go(func() {
+				appendAndTruncate(t, w, 300, func() bool { return sum.waits.Load() > waits && sum.records.Load() > records })
+			})
 			for range 2 {
 				others.Go(func() { readTail(ctx, t, w.l, &sum) })
 				others.Go(func() { followTail(ctx, t, w.l, &sum) })
@@ -68,10 +71,11 @@ func every(ctx context.Context, do func()) {
 	}
 }
 
-// appendAndTruncate appends records whose values tell their offsets, and sometimes goes back a little.
-func appendAndTruncate(t *testing.T, w *world, n int) {
+// appendAndTruncate appends records whose values tell their offsets, and sometimes goes back a little: n times, and until
+// readers have seen enough.
+func appendAndTruncate(t *testing.T, w *world, n int, enough func() bool) {
 	rnd := rand.New(rand.NewPCG(7, 7))
-	for i := range n {
+	for i := 0; i < n || !enough() && !t.Failed(); i++ {
 		if i%20 == 0 {
 			runtime.Gosched() // who waits comes to read
 		}
