@@ -31,11 +31,15 @@ import (
 //	lock L NAME, unlock L
 //	tree                      all names, sizes and contents
 //
+// A first line "largest N" says that the script is about a disk whose largest file has N bytes: in memory that is
+// ext4's, and other filesystems have others.
+//
 // H, M and L are names of the script's own. A TEXT is a word, a Go string, or "3*ab" for "ababab". A number
 // may have the suffix k for 1024, M, G or T. A # begins a comment line.
 type script struct {
-	name  string
-	lines []string
+	name    string
+	largest int64 // 0 where the script does not depend on it
+	lines   []string
 }
 
 // parseScripts reads the scripts of a file: each begins with "scenario" and its name.
@@ -51,7 +55,11 @@ func parseScripts(t *testing.T, text string) (scripts []script) {
 		default:
 			require.NotEmpty(t, scripts, "line before the first scenario: %s", line)
 			last := &scripts[len(scripts)-1]
-			last.lines = append(last.lines, line)
+			if largest, ok := strings.CutPrefix(line, "largest "); ok {
+				last.largest = number(t, largest)
+			} else {
+				last.lines = append(last.lines, line)
+			}
 		}
 	}
 	return scripts
