@@ -195,3 +195,27 @@ func TestEpochsWithoutRoom(t *testing.T) {
 		})
 	}
 }
+
+// An index below the start that a power cut has damaged after a clean stop, for which nobody syncs it any more, costs
+// nobody his transaction: its segment is read anew, which takes all snapshots of producers.
+func TestDamageBelowTheStartKeepsProducers(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		l := w.open()
+		w.append(produced(t, 1, 0, 0, true, 1))
+		w.end(1, 0, false)
+		_, err := l.Roll()
+		require.NoError(t, err)
+		w.append(produced(t, 2, 0, 0, true, 1))
+		_, err = l.DeleteBefore(2)
+		require.NoError(t, err)
+		require.EqualValues(t, 2, l.StableOffset())
+		w.close()
+		write(t, w.fs, path.Join(w.dir, name20(0)+".txnindex"), make([]byte, 33))
+		l = w.open()
+		require.EqualValues(t, 2, l.StableOffset())
+		require.Empty(t, w.values(2, log.ReadCommitted))
+		got, err := l.Append(produced(t, 2, 0, 0, true, 1))
+		require.NoError(t, err)
+		require.True(t, got.Duplicate)
+	})
+}

@@ -29,6 +29,7 @@ type loader struct {
 	segs    []*segment.Segment // by rising base offset
 	dropped []int64            // base offsets of segments whose snapshots are to go, too
 	temp    *producer.State    // the producers as recovery needs them, up to the segment that it is at
+	reread  bool               // that removes the snapshots behind that segment: that there is none tells nothing then
 	end     int64
 	gone    bool // all that was left lay below the start
 	counted partCount
@@ -200,7 +201,7 @@ func (r *loader) openProducers() error {
 		r.report.Removed = append(r.report.Removed, segment.FileName(offset, producer.SnapshotExt, segment.Live))
 		r.syncer.names.Store(true)
 	}
-	if err := prod.Rebuild(r.rebuild(&v, r.resume.Clean)); err != nil {
+	if err := prod.Rebuild(r.rebuild(&v, r.resume.Clean && !r.reread)); err != nil {
 		return err
 	}
 	r.prod = prod

@@ -110,6 +110,7 @@ func (r *loader) producersTo(i int) error {
 		r.temp.SetEnd(base)
 		return nil
 	}
+	r.reread = true
 	v := view{segs: r.segs, start: r.resume.StartOffset, end: base}
 	return r.temp.Rebuild(r.rebuild(&v, false))
 }
