@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"path"
 
 	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/internal/checkpoint"
 	"github.com/stratalog/strata/segment"
 )
 
@@ -30,12 +32,28 @@ func (p *partition) scan(ctx context.Context, c codec.Codec, base, offset int64)
 	if err != nil {
 		return nil, err
 	}
-	next := p.next(base)
-	s := &scan{openFile: f, reader: attentive{f, ctx.Err}, shown: p.show(name), codec: c, expect: codec.Expect{Offset: base, End: next}, last: next == 0}
+	s := &scan{openFile: f, reader: attentive{f, ctx.Err}, shown: p.show(name), codec: c, last: p.next(base) == 0}
+	s.expect = codec.Expect{Offset: base, End: p.bound(base, f.size)}
 	if offset > base {
 		s.from = p.position(base, offset)
 	}
 	return s, nil
+}
+
+// bound is the offset below which all of a segment of the given size lie, as codec.Expect has it. Those of the last one
+// may be too far from its base for indexes, as Kafka up to 1.0 wrote them (KAFKA-6264), unless strata has written last,
+// which rolls before.
+func (p *partition) bound(base, size int64) int64 {
+	if next := p.next(base); next != 0 {
+		return next
+	}
+	if r, err := p.resume(); r == nil && err == nil {
+		own, _, ok, err := checkpoint.ReadSlot(p.fsys, path.Join(p.dir, checkpoint.Strata))
+		if err == nil && ok && own.WroteLast(size) {
+			return 0 // of a whole segment
+		}
+	}
+	return math.MaxInt64
 }
 
 // position is where in a segment the batch lies that has offset; 0 where that cannot be told, since reading
