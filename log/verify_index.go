@@ -71,7 +71,8 @@ func (v *verifier) reserved(r *segmentReport, code FindingCode, name string, use
 		Message: fmt.Sprintf("%d bytes are reserved behind the last entry, which a clean stop cuts off", size-used),
 		Repair:  MendReindex, Err: &fsio.PosError{Op: "verify", Path: name, Pos: used, Err: index.ErrCorrupt},
 	}
-	if r.next == codec.NoOffset && !v.resume.Clean {
+	inUse := !v.resume.Clean || v.o.Resume == nil // a log that was opened alone keeps its clean mark up to the first change
+	if r.next == codec.NoOffset && inUse {
 		f.Severity, f.Repair, f.Err = SeverityInfo, MendNone, nil
 	}
 	r.add(f)

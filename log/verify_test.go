@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/stratalog/strata/codec"
 	"github.com/stratalog/strata/fsio"
+	"github.com/stratalog/strata/fsio/aferofs"
 	"github.com/stratalog/strata/internal/fixture"
 	"github.com/stratalog/strata/log"
 )
@@ -125,4 +127,22 @@ func legacyDamage(c fixture.LegacyCase) string {
 		return "warning SNAPSHOT_INVALID"
 	}
 	return ""
+}
+
+// TestVerifyBesideOpen verifies a log beside one that has opened it, and has not changed it: its clean mark is still
+// there, and its indexes have reserved space.
+func TestVerifyBesideOpen(t *testing.T) {
+	fsys := aferofs.Mem()
+	for range 2 {
+		l, err := log.Open(t.Context(), "p-0", log.Options{FS: fsys})
+		require.NoError(t, err)
+		assert.Empty(t, briefs(verifyAll(t, fsys, "p-0", log.VerifyOptions{}), log.SeverityWarning))
+		if l.EndOffset() == 0 {
+			_, err = l.AppendRecords(codec.Record{Value: []byte("x")})
+			require.NoError(t, err)
+			assert.Empty(t, briefs(verifyAll(t, fsys, "p-0", log.VerifyOptions{}), log.SeverityWarning))
+		}
+		require.NoError(t, l.Close())
+		assert.Empty(t, briefs(verifyAll(t, fsys, "p-0", log.VerifyOptions{}), log.SeverityInfo))
+	}
 }

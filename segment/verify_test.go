@@ -3,6 +3,7 @@ package segment_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -96,6 +97,53 @@ func TestVerifyIndexes(t *testing.T) {
 			require.NoError(t, s.Close())
 			w.change(t, file, int64(at), good[at])
 		}
+	}
+}
+
+// TestVerifyBesideClose has a writer close the segment while its indexes are read: what it cuts off is no damage. What
+// is damaged in a file whose size has changed is found all the same.
+func TestVerifyBesideClose(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		flip bool
+	}{{"whole", false}, {"damaged", true}} {
+		t.Run(row.name, func(t *testing.T) {
+			eachWorld(t, func(w world) {
+				w.filled(w.t, 20)
+				inner, sizes := w.fs, map[string]int{}
+				for _, file := range []string{indexFile, timeIndexFile} {
+					good := w.contents(w.t, file)
+					sizes[file] = len(good)
+					if row.flip {
+						w.change(w.t, file, 9, good[9]^0x40)
+					}
+					w.change(w.t, file, 10*8*12-1, 0) // reserved: a whole number of entries
+				}
+				w.fs = fsio.Intercept(inner, func(op *fsio.Op, do func() error) error {
+					size, open := sizes[op.Path]
+					if op.Kind != fsio.OpReadAt || !open {
+						return do()
+					}
+					delete(sizes, op.Path)
+					f, err := inner.OpenFile(op.Path, os.O_RDWR, 0)
+					if err != nil {
+						return err
+					}
+					return errors.Join(f.Truncate(int64(size)), f.Close(), do())
+				})
+				s := w.open(w.t, 0, segment.Options{ReadOnly: true})
+				damages := verify(w.t, s)
+				assert.Empty(w.t, sizes, "they were read")
+				if !row.flip {
+					assert.Empty(w.t, damages)
+					return
+				}
+				require.NotEmpty(w.t, damages)
+				for _, d := range damages {
+					assert.NotContains(w.t, d.Err.Error(), "shorter")
+				}
+			})
+		})
 	}
 }
 
