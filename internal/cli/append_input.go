@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -64,7 +65,7 @@ func (a *appender) parseLine(line []byte) (codec.Record, error) {
 func parseJSON(line []byte) (r codec.Record, err error) {
 	in := &recordLine{Type: "record"}
 	if err := json.Unmarshal(line, &in); err != nil {
-		return r, fmt.Errorf("no JSON object of a record: %w", err)
+		return r, fmt.Errorf("no JSON object of a record: %w", plainly(err))
 	}
 	switch {
 	case in == nil:
@@ -100,6 +101,24 @@ func parseJSON(line []byte) (r codec.Record, err error) {
 		return r, fmt.Errorf("timestamp %d: give ms since 1970, or -1 for none", r.Timestamp)
 	}
 	return r, nil
+}
+
+// plainly is an error of encoding/json that says nothing of Go's types.
+func plainly(err error) error {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case !ok:
+		return err
+	case wrong.Field == "":
+		return fmt.Errorf("it is of the type %s", wrong.Value)
+	}
+	due := map[reflect.Kind]string{
+		reflect.String: "a string", reflect.Slice: "an array", reflect.Struct: "an object", reflect.Pointer: "an object",
+	}[wrong.Type.Kind()]
+	if due == "" {
+		due = "a whole number of " + wrong.Type.String()[len("int"):] + " bits"
+	}
+	return fmt.Errorf("%s is of the type %s, where %s is due", wrong.Field, wrong.Value, due)
 }
 
 // decodeBytes is the bytes that the field name holds in the given encoding; without one it is utf8.

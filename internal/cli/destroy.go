@@ -22,7 +22,7 @@ type destroyer struct {
 	offset  int64         // --to-offset
 	file    string        // --offset-json-file
 	lines   *json.Encoder // of json, otherwise nil
-	told    bool          // something was told
+	offered bool          // there is something that --execute does
 }
 
 // destroyingVerb is what the verbs that take records away do not share.
@@ -91,7 +91,7 @@ func (d *destroyer) check(cmd *cobra.Command, dir string) ([]target, error) {
 // run does it for targets, or tells what would be done. Behind one that fails it goes on with the others.
 func (d *destroyer) run(ctx context.Context, targets []target) error {
 	err := each(ctx, d.env, targets, func(t target) error { return d.target(ctx, t) })
-	if d.told && !d.execute {
+	if d.offered {
 		d.notice("nothing was changed: --execute does it")
 	}
 	return err
@@ -125,6 +125,7 @@ func (d *destroyer) look(ctx context.Context, p *partition, t target) (err error
 	if x == nil {
 		return refused
 	}
+	d.offered = d.offered || refused == nil
 	return errors.Join(d.tell(x), refused)
 }
 
@@ -155,7 +156,6 @@ func (d *destroyer) do(ctx context.Context, _ *partition, t target) (err error) 
 
 // tell tells of x, which was done, or would be.
 func (d *destroyer) tell(x destruction) error {
-	d.told = true
 	if d.lines != nil {
 		return d.lines.Encode(x.line(d.execute))
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -49,8 +51,15 @@ func newDump(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if args = append(o.files, args...); len(args) == 0 {
+			switch args = append(o.files, args...); {
+			case len(args) == 0:
 				return usagef("dump takes at least one file or directory: %s", cmd.UseLine())
+			case slices.Contains(o.files, ""):
+				return usagef("--files is %q, and has an empty name: give names with commas between", strings.Join(o.files, ","))
+			case o.maxBytes < 0:
+				return usagef("--max-bytes is %d: give a number of bytes", o.maxBytes)
+			case o.maxMessageSize < 0:
+				return usagef("--max-message-size is %d: give a number of bytes", o.maxMessageSize)
 			}
 			return (&dump{env: e, dumpOptions: o, codec: codec.Kafka(), show: show}).run(cmd.Context(), args)
 		},
@@ -169,7 +178,7 @@ func (d *dump) path(p string) (err error) {
 	}
 	for _, name := range names {
 		d.show.open(at.show(name))
-		err := d.file(at.fsys, name)
+		err := d.file(at, name)
 		if stopped := d.stop(); stopped != nil {
 			return stopped
 		}
@@ -216,13 +225,13 @@ func (d *dump) shower(name string) func(*openFile) error {
 }
 
 // file shows one file.
-func (d *dump) file(fsys fsio.FS, name string) (err error) {
+func (d *dump) file(at place, name string) (err error) {
 	show := d.shower(name)
 	if show == nil {
-		d.notice("ignoring unknown file %s", name)
+		d.notice("ignoring unknown file %s", at.show(name))
 		return nil
 	}
-	f, err := openForReading(fsys, name)
+	f, err := openForReading(at.fsys, name)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -34,6 +35,7 @@ type offsetFile struct {
 // What is wrong with a file of offsets.
 var (
 	errIsDir  = errors.New("it is a directory")
+	errEmpty  = errors.New("it is empty")
 	errBehind = errors.New("something follows the object")
 )
 
@@ -41,6 +43,9 @@ var (
 // least.
 func readTargets(name, dir string, least int64) ([]target, error) {
 	var f offsetFile
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return nil, usagef("--offset-json-file: %s does not exist", name)
+	}
 	if err := readOffsetFile(name, &f); err != nil {
 		return nil, usagef("%s: %v: give {\"partitions\":[{\"topic\":\"orders\",\"partition\":0,\"offset\":42}],\"version\":1}", name, err)
 	}
@@ -89,8 +94,11 @@ func readOffsetFile(name string, f *offsetFile) error {
 		return err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(f); err != nil {
-		return err
+	switch err := decoder.Decode(f); {
+	case errors.Is(err, io.EOF):
+		return errEmpty
+	case err != nil:
+		return plainly(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errBehind

@@ -44,6 +44,9 @@ func openPartition(given string) (*partition, error) {
 	} else if !info.IsDir() {
 		return nil, usagef("%s is a file: name the partition's directory, or use strata dump", given)
 	}
+	if filepath.Dir(real) == real {
+		return nil, usagef("%s is the root of the file system: name a partition's directory", given)
+	}
 	p := &partition{path: given, dir: filepath.Base(real), name: namePartition(real)}
 	if p.fsys, err = fsio.OS(filepath.Dir(real)); err != nil {
 		return nil, err

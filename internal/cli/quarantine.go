@@ -20,7 +20,8 @@ const noQuarantine = "none"
 // quarantine is a directory that keeps what verbs take out of logs. A nil one keeps nothing.
 type quarantine struct {
 	*fsio.OSFS
-	dir string
+	dir  string
+	made bool // it was not there
 }
 
 // openQuarantine opens the directory given, which it makes where it is missing. Where none is given it is that
@@ -50,6 +51,8 @@ func openQuarantine(given, dir string) (*quarantine, error) {
 		return nil, err
 	}
 	base := filepath.Base(q.dir)
+	_, err = parent.Stat(base)
+	q.made = errors.Is(err, fs.ErrNotExist)
 	if err = parent.MkdirAll(base, 0o755); err == nil {
 		err = parent.SyncDir(".")
 	}
@@ -70,10 +73,13 @@ func (q *quarantine) fs() fsio.FS {
 	return q.OSFS
 }
 
-// close gives the directory back.
+// close gives the directory back. One that was made for nothing goes.
 func (q *quarantine) close() error {
 	if q == nil {
 		return nil
+	}
+	if q.made {
+		_ = os.Remove(q.dir) // it fails where there is something in it
 	}
 	return q.Close()
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -35,7 +36,37 @@ func newRoot(e *env) *cobra.Command {
 		newAppend(e), newBench(e), newCat(e), newDeleteRecords(e), newDump(e), newLs(e), newOffsets(e), newProducers(e), newSegments(e), newStat(e),
 		newTruncate(e), newTxns(e), newVerify(e), newVersion(e),
 	)
+	root.Version = moduleVersion()
+	root.SetVersionTemplate(versionText())
+	strictHelpers(root)
 	return root
+}
+
+// strictHelpers has the commands that cobra adds refuse wrong arguments as the verbs do.
+func strictHelpers(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+					return usagef("unknown verb %q: strata --help lists the verbs", strings.Join(args, " "))
+				}
+				return nil
+			}
+		case "completion":
+			cmd.Args, cmd.RunE = cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
+				if len(args) == 0 {
+					return cmd.Help()
+				}
+				return usagef("unknown shell %q: completion takes bash, fish, powershell or zsh", args[0])
+			}
+			for _, shell := range cmd.Commands() {
+				shell.Args = takes(0, 0, "no arguments")
+			}
+		}
+	}
 }
 
 // takes makes an argument check out of how many a verb takes, with a text that says what to give it.

@@ -15,10 +15,15 @@ func newVersion(e *env) *cobra.Command {
 		Short: "Say which strata this is",
 		Args:  takes(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(e.out, "strata %s %s %s/%s\n", moduleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := e.out.WriteString(versionText())
 			return err
 		},
 	}
+}
+
+// versionText is the line that says which strata this is.
+func versionText() string {
+	return fmt.Sprintf("strata %s %s %s/%s\n", moduleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // moduleVersion is the version of the module that the binary was built from, "(devel)" from a checkout.
