@@ -59,7 +59,7 @@ func (l *Log) RaiseHighWatermark(offset int64) (was int64, moved bool, err error
 		return was, false, nil
 	}
 	first, ok, err := v.firstOfBatch(offset)
-	inFile := err == nil && offset >= v.segs[0].BaseOffset()
+	inFile := err == nil && offset >= max(v.start, v.segs[0].BaseOffset())
 	switch v.aligned = inFile; {
 	case !inFile: // the next read tries again
 		v.hw = offset

@@ -62,6 +62,16 @@ func TestRaiseHighWatermarkOverAHole(t *testing.T) {
 		assert.True(t, moved)
 		assert.EqualValues(t, 0, was)
 		assert.EqualValues(t, 2, w.l.HighWatermark())
+
+		w.append(set(t, rec("f")))
+		w.l.SetHighWatermark(4)
+		_, err = w.l.DeleteBefore(4)
+		require.NoError(t, err)
+		was, moved, err = w.l.RaiseHighWatermark(3) // below the start nothing has a place (trace timestamps-2)
+		require.NoError(t, err)
+		assert.False(t, moved)
+		assert.EqualValues(t, 4, was)
+		assert.EqualValues(t, 4, w.l.HighWatermark())
 	})
 }
 
