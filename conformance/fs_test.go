@@ -1,6 +1,8 @@
 package conformance_test
 
 import (
+	"os"
+	"sync/atomic"
 	"testing"
 
 	"github.com/spf13/afero"
@@ -26,6 +28,51 @@ func smallOS(tb testing.TB) fsio.FS {
 func overOS(tb testing.TB) fsio.FS {
 	return aferofs.New(afero.NewBasePathFs(afero.NewOsFs(), tb.TempDir()))
 }
+
+// overShort is over a base that moves a few bytes a call, and says so without an error (S-03).
+func overShort(tb testing.TB) fsio.FS {
+	return aferofs.New(&shortBase{Fs: afero.NewBasePathFs(afero.NewOsFs(), tb.TempDir())})
+}
+
+// shortBase is a filesystem whose reads and writes end early, every second one.
+type shortBase struct {
+	afero.Fs
+	calls atomic.Int64
+}
+
+func (b *shortBase) Create(name string) (afero.File, error) { return b.short(b.Fs.Create(name)) }
+
+func (b *shortBase) Open(name string) (afero.File, error) { return b.short(b.Fs.Open(name)) }
+
+func (b *shortBase) OpenFile(name string, flag int, perm os.FileMode) (afero.File, error) {
+	return b.short(b.Fs.OpenFile(name, flag, perm))
+}
+
+func (b *shortBase) short(f afero.File, err error) (afero.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &shortFile{File: f, base: b}, nil
+}
+
+// shortFile is a file of a shortBase.
+type shortFile struct {
+	afero.File
+	base *shortBase
+}
+
+// part is what a call moves of p: all, or 1, 7 or 511 bytes.
+func (f *shortFile) part(p []byte) []byte {
+	n := f.base.calls.Add(1)
+	if n%2 == 0 {
+		return p
+	}
+	return p[:min(len(p), []int{1, 7, 511}[n/2%3])]
+}
+
+func (f *shortFile) ReadAt(p []byte, off int64) (int, error) { return f.File.ReadAt(f.part(p), off) }
+
+func (f *shortFile) WriteAt(p []byte, off int64) (int, error) { return f.File.WriteAt(f.part(p), off) }
 
 // seen is newFS behind an Interceptor that changes nothing.
 func seen(newFS conformance.NewFS) conformance.NewFS {
@@ -70,6 +117,7 @@ func TestFS(t *testing.T) {
 		{"os", disk, nil},
 		{"small os", smallOS, smallSkips},
 		{"afero", overOS, aferoSkips},
+		{"afero short", overShort, aferoSkips},
 		{"small", smallMem, nil},
 		{"crash", crash, nil},
 		{"small crash", smallCrash, nil},

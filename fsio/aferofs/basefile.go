@@ -34,11 +34,24 @@ func (f *baseFile) ReadAt(p []byte, off int64) error {
 	return nil
 }
 
-// WriteAt is tree.Content's.
-func (f *baseFile) WriteAt(p []byte, off int64) (int, error) { return f.file.WriteAt(p, off) }
+// WriteAt is tree.Content's. A base may end a write early without an error, and goes on then; one that makes no
+// progress is not asked again.
+func (f *baseFile) WriteAt(p []byte, off int64) (n int, err error) {
+	for n < len(p) {
+		put, err := f.file.WriteAt(p[n:], off+int64(n))
+		n += max(put, 0)
+		if err == nil && put <= 0 {
+			err = io.ErrShortWrite
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
 
 // Store is tree.Content's.
-func (f *baseFile) Store(p []byte, off int64) (int, error) { return f.file.WriteAt(p, off) }
+func (f *baseFile) Store(p []byte, off int64) (int, error) { return f.WriteAt(p, off) }
 
 // Truncate is tree.Content's.
 func (f *baseFile) Truncate(size int64) error { return f.file.Truncate(size) }
@@ -72,7 +85,7 @@ func (f *baseFile) reserve(off, n, end int64) error {
 	if bytes.Equal(there, zeros[:len(there)]) {
 		there = there[:0]
 	}
-	_, err := f.file.WriteAt(zeros[:n-int64(len(there))], off+int64(len(there)))
+	_, err := f.WriteAt(zeros[:n-int64(len(there))], off+int64(len(there)))
 	return err
 }
 
