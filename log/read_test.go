@@ -204,6 +204,64 @@ func TestG100OffsetForTime(t *testing.T) {
 	})
 }
 
+// The record with the largest timestamp, as recorded from Kafka, where no record has one, and where a batch has it in its
+// header only.
+func TestMaxTimestampOfNone(t *testing.T) {
+	header := func(magic int8, base int64) codec.Header {
+		h := codec.NewHeader(magic)
+		h.BaseOffset, h.LeaderEpoch = base, 0
+		return h
+	}
+	none := codec.Record{Timestamp: codec.NoTimestamp, Value: []byte("v")}
+	empty := func(ms int64) func(w *world) {
+		return func(w *world) {
+			h := header(2, 0)
+			h.LastOffset, h.BaseTimestamp, h.MaxTimestamp = 3, ms, ms
+			w.follow(batch(w, h))
+		}
+	}
+	plain := func(w *world) { w.append(set(w, none, none, none)) }
+	roll := func(w *world) {
+		_, err := w.l.Roll()
+		require.NoError(w, err)
+	}
+	for _, row := range []struct {
+		name  string
+		do    []func(w *world)
+		want  segment.Found
+		found bool
+	}{
+		{"plain", []func(w *world){plain}, segment.Found{Offset: 0, Timestamp: -1, LeaderEpoch: 0}, true},
+		{"later segments", []func(w *world){plain, roll, plain, roll}, segment.Found{Offset: 0, Timestamp: -1, LeaderEpoch: 0}, true},
+		{"a timestamp comes later", []func(w *world){plain, roll, func(w *world) { w.append(stamped(w, 0)) }}, segment.Found{Offset: 3, Timestamp: 0, LeaderEpoch: 0}, true},
+		{"magic 1", []func(w *world){func(w *world) { w.follow(batch(w, header(1, 0), none)) }}, segment.Found{Offset: 0, Timestamp: -1, LeaderEpoch: -1}, true},
+		{"magic 0", []func(w *world){func(w *world) { w.follow(batch(w, header(0, 0), none)) }, plain}, segment.Found{}, false},
+		{"an empty segment before", []func(w *world){plain, func(w *world) {
+			_, err := w.l.Truncate(1)
+			require.NoError(w, err)
+		}, roll, plain}, segment.Found{}, false},
+		{"an empty batch", []func(w *world){empty(-1), plain}, segment.Found{}, false},
+		{"an empty batch has it", []func(w *world){empty(started), func(w *world) { w.append(stamped(w, started)) }}, segment.Found{}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, w *world) {
+				w.open()
+				for _, do := range row.do {
+					do(w)
+				}
+				for range 2 {
+					f, ok, err := w.l.OffsetForTime(log.MaxTimestamp)
+					require.NoError(t, err)
+					require.Equal(t, row.found, ok)
+					require.Equal(t, row.want, f)
+					w.close()
+					w.open()
+				}
+			})
+		})
+	}
+}
+
 // G101 testFetchOffsetByTimestampForMaxTimestampAfterTruncate: what was cut is not the newest.
 func TestG101MaxTimestampBehindATruncation(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {

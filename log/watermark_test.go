@@ -75,6 +75,29 @@ func TestRaiseHighWatermarkOverAHole(t *testing.T) {
 	})
 }
 
+// What lies below the start has no place: to raise a high watermark to there leaves it, as recorded from Kafka.
+func TestRaiseHighWatermarkBelowTheStart(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Replicated = true
+		w.open()
+		w.fill(numbers(6)...)
+		w.l.SetHighWatermark(4)
+		_, err := w.l.DeleteBefore(3)
+		require.NoError(t, err)
+		for _, offset := range []int64{2, 0, 3, 4} {
+			was, moved, err := w.l.RaiseHighWatermark(offset)
+			require.NoError(t, err)
+			assert.False(t, moved, "raised to %d", offset)
+			assert.EqualValues(t, 4, was)
+			assert.EqualValues(t, 4, w.l.HighWatermark())
+		}
+		_, moved, err := w.l.RaiseHighWatermark(5)
+		require.NoError(t, err)
+		assert.True(t, moved)
+		assert.EqualValues(t, 5, w.l.HighWatermark())
+	})
+}
+
 // Trace 030: a follower's append of magic 0 or 1 does not tell its first offset, as in Kafka, also where one
 // could.
 func TestFollowerAppendOfOldFormat(t *testing.T) {

@@ -248,7 +248,8 @@ func (s *Segment) Abandon() {
 func (s *Segment) Disown() { s.disowned.Store(true) }
 
 // Close writes the last time entry, gives back reserved space and frees all handles when the last reference
-// is released. Indexes of a segment in the state Deleted stay as they are, as in Kafka. It makes nothing durable.
+// is released. The files of a segment in the state Deleted stay as they are, as in Kafka, but for what a mapped set
+// reserves where the configuration does not. It makes nothing durable.
 // A second Close returns nil.
 func (s *Segment) Close() error {
 	if s.ended.Swap(true) {
@@ -260,8 +261,11 @@ func (s *Segment) Close() error {
 		s.offset.abandon()
 		s.time.abandon()
 	}
+	if deleted && s.o.Preallocate {
+		s.log.abandon()
+	}
 	switch {
-	case s.sealed.Load() || s.left.Load():
+	case s.sealed.Load() || s.left.Load() || deleted && s.o.Preallocate:
 	case deleted:
 		err = s.w.set.Seal()
 	default:

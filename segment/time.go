@@ -218,6 +218,50 @@ func (s *Segment) findTime(timestamp, from int64) (f Found, ok bool, err error) 
 	}
 }
 
+// FindMaxTimestamp is the first record with the timestamp that MaxTimestamp tells, also where that is
+// codec.NoTimestamp. As in Kafka, only the first batch whose header has it is looked through: ok is false where its
+// records have not, since compaction took them or its header is wrong, and where it is of magic 0.
+func (s *Segment) FindMaxTimestamp() (f Found, ok bool, err error) {
+	largest, err := s.learnMax()
+	if err != nil {
+		return Found{}, false, err
+	}
+	for {
+		e := s.era.Load()
+		f, ok, err = s.findMax(largest)
+		if err == nil || s.era.Load() == e {
+			return f, ok, err
+		}
+	}
+}
+
+func (s *Segment) findMax(largest stamp) (f Found, ok bool, err error) {
+	set, err := s.log.acquire()
+	if err != nil {
+		return Found{}, false, err
+	}
+	defer set.release()
+	w, err := s.walkTo(set.value, max(largest.offset, s.base), s.Size())
+	if err != nil {
+		return Found{}, false, err
+	}
+	defer w.free()
+	for {
+		b, err := w.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return Found{}, false, nil
+		case err != nil:
+			return Found{}, false, err
+		case b.MaxTimestamp != largest.timestamp:
+			continue
+		case b.Magic == 0:
+			return Found{}, false, nil
+		}
+		return s.timeIn(&w, b, largest.timestamp, s.base)
+	}
+}
+
 // timeHint is an offset such that no batch that ends before it has a record with the given timestamp or a
 // later one, as the time index says. An entry that is not what its batch says leads to the base.
 func (s *Segment) timeHint(set MessageSet, timestamp, end int64) (int64, error) {

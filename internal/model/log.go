@@ -136,11 +136,11 @@ func (m *Log) RaiseHighWatermark(offset int64) (was int64, moved bool, err error
 		return m.High, false, fs.ErrInvalid
 	}
 	m.align()
-	if was = m.High; !m.Replicated || offset <= was {
+	if was = m.High; !m.Replicated {
 		return was, false, nil
 	}
 	at, aligned := offset, false
-	if offset >= m.Segments[0].Base {
+	if offset >= max(m.Start, m.Segments[0].Base) {
 		at, aligned = m.batchStart(offset), true
 	}
 	if at <= was {

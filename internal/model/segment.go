@@ -144,3 +144,19 @@ func (s *Segment) findTime(ms, from int64) (offset, time int64, epoch int32, ok 
 	}
 	return 0, 0, 0, false
 }
+
+// findLargest is the first record with the largest timestamp, in the first batch that has it, also where it is none.
+func (s *Segment) findLargest() (offset, time int64, epoch int32, ok bool) {
+	for _, b := range s.Batches {
+		if b.Max != s.largest.time {
+			continue
+		}
+		for _, r := range b.Records {
+			if r.Time == b.Max {
+				return r.Offset, r.Time, b.Epoch, true
+			}
+		}
+		break
+	}
+	return 0, 0, 0, false
+}

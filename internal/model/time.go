@@ -23,16 +23,13 @@ func (m *Log) FindTime(ms int64) (offset, stamp int64, epoch int32, ok bool) {
 	case log.LatestTiered, log.EarliestPendingUpload:
 		return codec.NoOffset, codec.NoTimestamp, codec.NoLeaderEpoch, true
 	case log.MaxTimestamp:
-		var in *Segment
+		in := m.Segments[0]
 		for _, s := range m.Segments {
-			if s.largest.time >= 0 && (in == nil || s.largest.time > in.largest.time) {
+			if s.largest.time > in.largest.time {
 				in = s
 			}
 		}
-		if in == nil {
-			return 0, 0, 0, false
-		}
-		return in.findTime(in.largest.time, 0)
+		return in.findLargest()
 	}
 	for _, s := range m.Segments {
 		if s.newest() >= ms {
