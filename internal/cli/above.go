@@ -103,6 +103,22 @@ func (up *above) remark() error {
 	return fsio.WriteFile(up.fsys, checkpoint.CleanShutdown, up.mark)
 }
 
+// stopped says what a clean stop does of the partition p, which is closed and ends at end: up to where it is synced, and,
+// by the mark, that it was stopped cleanly. Without a mark the recovery point stays, and is true, too.
+func (up *above) stopped(p *partition, end int64) error {
+	if up == nil || up.mark == nil {
+		return nil
+	}
+	err := up.set(p, checkpoint.RecoveryPoints, func(was int64, known bool) (int64, bool) { return end, !known || was < end })
+	switch {
+	case errors.Is(err, checkpoint.ErrCorrupt): // it is damaged, which was told
+	case errors.Is(err, fs.ErrInvalid): // no broker has a partition of that name
+	case err != nil:
+		return err
+	}
+	return up.remark()
+}
+
 // close gives the lock and the directory back.
 func (up *above) close() error {
 	if up == nil {

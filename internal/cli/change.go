@@ -37,7 +37,7 @@ func (e *env) change(ctx context.Context, dir string, o log.Options, do func(*ab
 	failed := do(up, l)
 	closed := l.Close()
 	if closed == nil {
-		closed = up.remark()
+		closed = up.stopped(&partition{dir: filepath.Base(dir), name: namePartition(dir)}, l.EndOffset())
 	}
 	return errors.Join(failed, closed)
 }
