@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -86,8 +87,8 @@ func (q *quarantine) close() error {
 
 // keep copies, durably, what the log of the segment with the given base offset has from position pos on. It
 // goes into a file that is named by where it lay, as what recovery cuts, with a number behind that where there
-// is one already.
-func (q *quarantine) keep(p *partition, base, pos int64) (err error) {
+// is one already. With an error, as that of ctx, it leaves no part of it.
+func (q *quarantine) keep(ctx context.Context, p *partition, base, pos int64) (err error) {
 	if q == nil {
 		return nil
 	}
@@ -107,11 +108,13 @@ func (q *quarantine) keep(p *partition, base, pos int64) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(io.NewOffsetWriter(to, 0), io.NewSectionReader(from, pos, from.size-pos))
+	_, err = io.Copy(io.NewOffsetWriter(to, 0), io.NewSectionReader(attentive{from, ctx.Err}, pos, from.size-pos))
 	if err == nil {
 		err = to.Sync()
 	}
 	if err = errors.Join(err, to.Close()); err != nil {
+		err = errors.Join(err, q.Remove(to.Name()))
+		_ = q.Remove(p.dir) // it fails where there is something else in it
 		return fmt.Errorf("quarantine: %w", err)
 	}
 	return errors.Join(q.SyncDir(p.dir), q.SyncDir("."))

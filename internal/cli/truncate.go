@@ -149,7 +149,7 @@ func (x *truncation) do(ctx context.Context, up *above, l *log.Log) error {
 		return err
 	}
 	for _, cut := range x.pieces {
-		if err := x.kept.keep(x.p, cut.base, cut.pos); err != nil {
+		if err := x.kept.keep(ctx, x.p, cut.base, cut.pos); err != nil {
 			return err
 		}
 	}
