@@ -227,16 +227,16 @@ func (s *fileSet) Abandon() { s.left.Store(true) }
 
 // giveBack cuts the file to its batches, and unmaps it. Of a broken or abandoned set the file is left as it is.
 func (s *fileSet) giveBack() error {
+	var err error
 	if size := s.size.Load(); s.length != size && s.cause() == nil && !s.left.Load() {
-		if err := s.resize(size); err != nil {
-			return s.fail(err)
+		if err = s.resize(size); err != nil {
+			err = s.fail(err)
 		}
 	}
-	if s.mapped == nil {
-		return nil
+	if s.mapped != nil {
+		err = errors.Join(err, s.mapped.Close())
+		s.mapped = nil
 	}
-	err := s.mapped.Close()
-	s.mapped = nil
 	return err
 }
 
