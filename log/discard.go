@@ -34,6 +34,20 @@ func (l *Log) discard(s *segment.Segment) error {
 	return nil
 }
 
+// putBack takes the last discard back, that of s, whose name is free again. born is when s began, if that was known.
+func (l *Log) putBack(s *segment.Segment, born time.Time) error {
+	base := s.BaseOffset()
+	if err := s.Rename(segment.Live); err != nil {
+		return l.fail(err)
+	}
+	if !born.IsZero() {
+		l.born[base] = born
+	}
+	delete(l.discarded, base)
+	l.doomed = l.doomed[:len(l.doomed)-1]
+	return nil
+}
+
 // discardSnapshot does that to the producer snapshot at offset, if there is one.
 func (l *Log) discardSnapshot(offset int64) error {
 	name, err := l.prod.MarkSnapshot(offset)

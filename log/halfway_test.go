@@ -176,3 +176,34 @@ func TestRollLeavesAFile(t *testing.T) {
 		require.Equal(t, map[int64]string{0: "a", 1: "b", 2: "c"}, w.values(0, log.ReadToEnd))
 	})
 }
+
+// A roll of an empty segment for which there is no room leaves that where it was, and the log goes on in it.
+func TestRollOfAnEmptySegmentWithoutRoom(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		full := false
+		w.intercept(func(op *fsio.Op, do func() error) error {
+			if full && op.Kind == fsio.OpCreate {
+				return syscall.ENOSPC
+			}
+			return do()
+		})
+		w.o.Config.DeleteDelay = log.Zero
+		l := w.open()
+		before := w.names()
+		full = true
+		_, err := l.Roll()
+		full = false
+		require.ErrorIs(t, err, syscall.ENOSPC)
+		require.NotErrorIs(t, err, log.ErrReadOnly)
+		require.Equal(t, before, w.names())
+		w.fill("a")
+		_, err = l.Reap(t.Context())
+		require.NoError(t, err)
+		_, err = l.Roll()
+		require.NoError(t, err)
+		w.fill("b")
+		w.kill()
+		w.open()
+		require.Equal(t, map[int64]string{0: "a", 1: "b"}, w.values(0, log.ReadToEnd))
+	})
+}

@@ -179,12 +179,16 @@ func (l *Log) rollAgain(v *view, old *segment.Segment, reason RollReason) (*view
 	if err := l.touch(); err != nil {
 		return nil, err
 	}
+	born := l.born[old.BaseOffset()]
 	if err := l.discard(old); err != nil {
 		return nil, err
 	}
 	active, err := l.createSegment(old.BaseOffset())
 	if err != nil {
-		return nil, l.fail(err)
+		if err = l.failWrite(err); l.failed.Load() == nil {
+			err = errors.Join(err, l.putBack(old, born))
+		}
+		return nil, err
 	}
 	next := *v
 	next.segs = append(v.segs[:len(v.segs)-1:len(v.segs)-1], active)
