@@ -22,6 +22,7 @@ func (l *Log) AppendRecords(recs ...codec.Record) (Appended, error) {
 	}
 	total := takeIncoming(appendRules{})
 	defer total.give()
+	total.result.StartOffset = l.StartOffset()
 	for i, set := range sets {
 		got, err := l.Append(set)
 		if err != nil {

@@ -530,3 +530,13 @@ func TestG18FormatsWithoutEpochs(t *testing.T) {
 		require.Equal(t, []log.Epoch{{Epoch: 9, StartOffset: 4}}, w.l.Epochs(), "it has them again")
 	})
 }
+
+// No records are appended as none, and the log tells where it begins.
+func TestAppendNoRecords(t *testing.T) {
+	w := newWorld(t, backends[0])
+	require.NoError(t, w.open().Reset(7, 7))
+	got, err := w.l.AppendRecords()
+	require.NoError(t, err)
+	require.Equal(t, codec.NoOffset, got.BaseOffset)
+	require.EqualValues(t, 7, got.StartOffset)
+}

@@ -119,7 +119,8 @@ func abandon(segs ...*segment.Segment) error {
 
 // Delete closes the log without syncing and removes its directory with all files that are Kafka's or ours.
 // Other files are left, and then so is the directory, with syscall.ENOTEMPTY. Where the filesystem fails, the
-// error is ErrReadOnly with the cause, as of any failed write, and Events.Failed is told.
+// error is ErrReadOnly with the cause, as of any failed write, and Events.Failed is told. When ctx is done, its
+// error is returned, and files are left: the log is closed, and is opened again to be deleted.
 func (l *Log) Delete(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.unlock()

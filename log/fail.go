@@ -17,11 +17,17 @@ type failure struct{ err error }
 // errOpenedReadOnly is what a log that was opened with Options.ReadOnly answers to changes.
 var errOpenedReadOnly = fmt.Errorf("%w: opened so: %w", ErrReadOnly, fs.ErrPermission)
 
+// errNoCause is the reason where Fail was given none.
+var errNoCause = errors.New("log: failed without a cause")
+
 // Fail makes the log read-only, with cause as the reason. manager does so to all logs of a directory that
 // failed.
 func (l *Log) Fail(cause error) {
 	if l.closed.Load() {
 		return
+	}
+	if cause == nil {
+		cause = errNoCause
 	}
 	_ = l.fail(cause)
 	l.wait.wake()

@@ -207,3 +207,13 @@ func TestRollOfAnEmptySegmentWithoutRoom(t *testing.T) {
 		require.Equal(t, map[int64]string{0: "a", 1: "b"}, w.values(0, log.ReadToEnd))
 	})
 }
+
+// Fail needs no cause, and what is refused then says so.
+func TestFailWithoutCause(t *testing.T) {
+	w := newWorld(t, backends[0])
+	w.open().Fail(nil)
+	_, err := w.l.Append(set(t, rec("a")))
+	require.ErrorIs(t, err, log.ErrReadOnly)
+	require.NotContains(t, err.Error(), "%!")
+	require.ErrorIs(t, w.l.Close(), log.ErrReadOnly)
+}
