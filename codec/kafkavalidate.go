@@ -3,7 +3,6 @@ package codec
 import (
 	"errors"
 	"fmt"
-	"math"
 )
 
 var (
@@ -39,52 +38,30 @@ func (k *kafka) validateQuick(batches []byte, r *Rules) (v Validated, ok bool) {
 	if err != nil {
 		return v, false
 	}
-	newest, ok := r.walk(&h, section)
+	w := newWalk(&h, section)
+	ok = w.all() && r.allow(&h, &w)
 	done()
 	if !ok {
 		return v, false
 	}
 	last := r.Offset + offsets - 1
-	if err := restampBatch(&h, batches, r.stamp(last, newest)); err != nil {
+	if err := restampBatch(&h, batches, r.stamp(last, w.newest)); err != nil {
 		return v, false
 	}
-	v = Validated{Batches: batches, InPlace: true, Records: h.Count, LastOffset: last, MaxTimestamp: newest, MaxTimestampOffset: last}
+	v = Validated{Batches: batches, InPlace: true, Records: h.Count, LastOffset: last, MaxTimestamp: w.newest, MaxTimestampOffset: last}
 	r.dateInPlace(&v, compression)
 	return v, true
 }
 
-// walk checks the records of a batch of magic 2 whose offsets must have no gap. ok is false if any of them
-// breaks a rule.
-func (r *Rules) walk(h *Header, section []byte) (newest int64, ok bool) {
-	oldest := int64(math.MaxInt64)
-	newest = math.MinInt64
-	leastKey := 0 // −1 as soon as one is null
-	for i := range h.Count {
-		end, timestamp, offset, _, keyBytes, _, _ := quickShape(section)
-		if end == 0 {
-			var s shape
-			if s.slow(section) != nil {
-				return 0, false
-			}
-			end, timestamp, offset, keyBytes = s.end, s.timestamp, s.offset, s.keyBytes
-		}
-		if offset != int64(i) {
-			return 0, false
-		}
-		section = section[end:]
-		timestamp += h.BaseTimestamp
-		oldest, newest = min(oldest, timestamp), max(newest, timestamp)
-		leastKey = min(leastKey, keyBytes)
-	}
+// allow reports whether the records of a batch are known to keep the rules.
+func (r *Rules) allow(h *Header, w *walk) bool {
 	switch {
-	case len(section) > 0, r.NeedKey && leastKey < 0:
-		return 0, false
-	case h.Attributes.LogAppendTime(), oldest < 0: // rare, and the rules differ for records without a time
-		return 0, false
-	case !r.LogAppendTime && (r.farOff(oldest) || r.farOff(newest)):
-		return 0, false
+	case r.NeedKey && w.nullKey:
+		return false
+	case h.Attributes.LogAppendTime(), w.oldest < 0: // rare, and the rules differ for records without a time
+		return false
 	}
-	return newest, true
+	return r.LogAppendTime || !r.farOff(w.oldest) && !r.farOff(w.newest)
 }
 
 // checksum implements source. Fields out of their range are left to the rules, which call them invalid.

@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/stratalog/strata/internal/varint"
@@ -33,58 +32,42 @@ func (s *shape) read(b []byte) error {
 	return nil
 }
 
-const (
-	quickBytes = 9  // that quickShape needs to see: everything up to the key's size
-	quickBits  = 48 // of three integers of two bytes
-)
-
-// quickShape is shape.read for what nearly all records are: integers of one or two bytes, no headers. It loads
-// eight bytes once and takes the integers from the register; its results too stay in registers. end is 0 where
-// slow must look.
+// quickShape is shape.read for what nearly all records are: integers of one or two bytes, no headers. Its results
+// stay in registers. end is 0 where slow must look.
 func quickShape(b []byte) (end int, timestamp, offset int64, key, keyBytes, value, valueBytes int) {
-	if len(b) < quickBytes {
-		return 0, 0, 0, 0, 0, 0, 0
-	}
-	w := binary.LittleEndian.Uint64(b)
-	size, n := varint.Short(w)
-	w >>= (n + 8) & 63 // and the attributes; the mask saves the compiler a comparison
-	t, m := varint.Short(w)
-	w >>= m & 63
-	o, l := varint.Short(w)
-	stop := n>>3 + uint(size>>1) // size>>1 is its zig-zag undone
-	at := (n+m+l)>>3 + 1
-	if n+m+l > quickBits || size&1 != 0 || stop > uint(len(b)) || at >= stop {
+	size, at := varint.Short(b, 0)
+	stop := at + size>>1 // size>>1 is its zig-zag undone
+	if size&1 != 0 || stop > uint(len(b)) {
 		return 0, 0, 0, 0, 0, 0, 0
 	}
 	b = b[:stop]
-	key, keyBytes, ok := quickPart(b, at)
-	if !ok {
+	t, at := varint.Short(b, at+1) // behind the attributes
+	o, at := varint.Short(b, at)
+	k, at := varint.Short(b, at)
+	key, at = int(at), skipPart(k, at)
+	v, at := varint.Short(b, at)
+	value, at = int(at), skipPart(v, at)
+	if at != uint(len(b))-1 || b[at] != 0 {
 		return 0, 0, 0, 0, 0, 0, 0
 	}
-	value, valueBytes, ok = quickPart(b, uint(key+max(keyBytes, 0)))
-	if last := value + max(valueBytes, 0); !ok || last != len(b)-1 || b[last] != 0 {
-		return 0, 0, 0, 0, 0, 0, 0
-	}
-	return len(b), varint.Unzig(t), varint.Unzig(o), key, keyBytes, value, valueBytes
+	return len(b), varint.Unzig(uint64(t)), varint.Unzig(uint64(o)),
+		key, int(varint.Unzig(uint64(k))), value, int(varint.Unzig(uint64(v)))
 }
 
-// quickPart is the position and the size of a key or value whose size of one or two bytes is at at.
-func quickPart(b []byte, at uint) (pos, n int, ok bool) {
-	if at >= uint(len(b)) {
-		return 0, 0, false
+// skipPart is the position behind a key or value at at, of the size u before its zig-zag is undone: behind
+// everything where that is below null.
+func skipPart(u, at uint) uint {
+	switch {
+	case u&1 == 0:
+		return at + u>>1
+	case u == nullPart:
+		return at
 	}
-	u := uint64(b[at])
-	at++
-	if u >= 0x80 {
-		if at >= uint(len(b)) || b[at] >= 0x80 {
-			return 0, 0, false
-		}
-		u = u&0x7f | uint64(b[at])<<7
-		at++
-	}
-	n = int(varint.Unzig(u))
-	return int(at), n, n >= -1
+	return varint.Long
 }
+
+// nullPart is the size of null, −1, before its zig-zag is undone.
+const nullPart = 1
 
 // slow is read for any bytes.
 func (s *shape) slow(b []byte) error {

@@ -2,7 +2,10 @@
 // of seven bits, the lowest first, with the top bit set in all bytes but the last.
 package varint
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // The most bytes that an integer takes.
 const (
@@ -73,15 +76,25 @@ func Unzig(u uint64) int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-// Short decodes an integer of one or two bytes from the low end of w, without undoing the zig-zag. bits is
-// 8 or 16, or 64 if it is longer: so the sum for several tells whether one of them is. It is small enough to be inlined: most integers of a record are short, and
-// a call for each is more than half the time of a walk over records.
-func Short(w uint64) (u uint64, bits uint) {
-	if w&0x80 == 0 {
-		return w & 0x7f, 8
+// Long is where an integer of more than two bytes ends as far as Short says. It lies behind all bytes, so that
+// what is read there is Long, too: a reader of several integers looks once, at the end.
+const Long = math.MaxUint
+
+// Short decodes the integer of one or two bytes at b[at], without undoing the zig-zag, and says where it ends: at
+// Long if it is longer, or b ends before it does. It is small enough to be inlined: most integers of a record are
+// short, and a call for each is more than half the time of a walk over records.
+func Short(b []byte, at uint) (u, end uint) {
+	if at >= uint(len(b)) {
+		return 0, Long
 	}
-	if w&0x8000 == 0 {
-		return w&0x7f | w>>1&0x3f80, 16
+	u = uint(b[at])
+	at++
+	if u >= 0x80 {
+		if at >= uint(len(b)) || b[at] >= 0x80 {
+			return 0, Long
+		}
+		u = u&0x7f | uint(b[at])<<7
+		at++
 	}
-	return 0, 64
+	return u, at
 }

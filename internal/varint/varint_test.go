@@ -75,21 +75,25 @@ func TestTooLong(t *testing.T) {
 }
 
 func TestShort(t *testing.T) {
+	const at = 3
 	for v := int64(-9000); v < 9000; v++ {
-		b := varint.Append(nil, v)
-		size := uint(len(b))
-		var w uint64
-		for i, c := range append(b, 0xff, 0xff, 0xff, 0xff) {
-			w |= uint64(c) << (8 * i)
+		b := varint.Append(make([]byte, at), v)
+		size := uint(len(b)) - at
+		for cut := range size {
+			_, end := varint.Short(b[:at+cut], at)
+			require.Equal(t, uint(varint.Long), end, "Short(%d) of %d bytes", v, cut)
 		}
-		u, bits := varint.Short(w)
+		u, end := varint.Short(append(b, 0xff, 0xff), at)
 		if size > 2 {
-			require.Equal(t, uint(64), bits, "Short(%d)", v)
+			require.Equal(t, uint(varint.Long), end, "Short(%d)", v)
 			continue
 		}
-		require.Equal(t, size*8, bits, "Short(%d)", v)
-		require.Equal(t, v, varint.Unzig(u))
+		require.Equal(t, at+size, end, "Short(%d)", v)
+		require.Equal(t, v, varint.Unzig(uint64(u)))
 	}
+	u, end := varint.Short([]byte{1}, varint.Long)
+	require.Zero(t, u)
+	require.Equal(t, uint(varint.Long), end, "what lies behind one that is long")
 }
 
 func FuzzRead(f *testing.F) {
