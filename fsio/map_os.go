@@ -67,10 +67,14 @@ func (m *osMap) mapFile(size int64) error {
 		prot = mmap.RDWR
 	}
 	data, err := mmap.MapRegion(m.file.handle.File, int(size), prot, 0, 0)
-	if err == nil {
-		m.data = data
+	if err != nil {
+		return err
 	}
-	return err
+	if m.prot == ReadWrite {
+		advise(data)
+	}
+	m.data = data
+	return nil
 }
 
 // unmap is the opposite of mapFile.
