@@ -60,7 +60,7 @@ func (l *Log) appendLocked(in *incoming, f *inForce, validated bool) (flush bool
 		return false, err
 	}
 	v := l.view.Load()
-	if err := in.place(f, v.end, l.now().UnixMilli(), validated); err != nil {
+	if err := l.place(in, f, v.end, validated); err != nil {
 		return false, err
 	}
 	if err := l.noteEpochs(in); err != nil {
@@ -91,13 +91,13 @@ func (l *Log) appendLocked(in *incoming, f *inForce, validated bool) (flush bool
 }
 
 // place gives the batches their place behind end, or sees that the one that they have is there.
-func (in *incoming) place(f *inForce, end, now int64, validated bool) error {
+func (l *Log) place(in *incoming, f *inForce, end int64, validated bool) error {
 	if !in.assign {
 		return in.expect(end)
 	}
 	in.firstOffset = end
 	if !validated {
-		return in.validate(f, end, now)
+		return in.validate(f, end, l.now().UnixMilli())
 	}
 	return in.shift(f.codec, end)
 }
