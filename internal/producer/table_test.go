@@ -46,3 +46,14 @@ func TestTable(t *testing.T) {
 	require.Zero(t, table.n)
 	require.Nil(t, table.get(slices.Collect(maps.Keys(model))[0]))
 }
+
+// TestTableTag: a slot with the tag of a producer is another's where the id of its entry says so.
+func TestTableTag(t *testing.T) {
+	table := newTable(100)
+	table.put(&entry{id: 1})
+	s, tag := table.find(1000)
+	require.Zero(t, s.number)
+	*s = slot{1, tag}
+	require.Nil(t, table.get(1000))
+	require.Equal(t, int64(1), table.get(1).id)
+}
