@@ -157,7 +157,7 @@ func (l *Log) analyze(in *incoming, f *inForce) (a *producer.Analysis, duplicate
 			pos = end
 			continue
 		}
-		b := producer.Batch{Header: *h}
+		b := producer.Batch{Header: h}
 		if h.Attributes.Control() {
 			if b.Marker, err = producer.ReadMarker(f.codec, in.batches[pos:end]); err != nil {
 				return nil, false, fmt.Errorf("append: marker: %w", err)

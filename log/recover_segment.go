@@ -68,7 +68,7 @@ func (r *loader) seeProducer(b segment.Batch, bytes []byte, aborted []index.Abor
 		r.temp.SetEnd(b.NextOffset())
 		return aborted, nil
 	}
-	p := producer.Batch{Header: b.Header}
+	p := producer.Batch{Header: &b.Header}
 	if b.Attributes.Control() {
 		var err error
 		if p.Marker, err = producer.ReadMarker(r.parts.Codec, bytes); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/stratalog/strata/codec"
 	"github.com/stratalog/strata/internal/producer"
 	"github.com/stratalog/strata/segment"
 )
@@ -29,6 +30,7 @@ func replay(s *segment.Segment, from, end int64, add func(b producer.Batch) erro
 	if !ok || first.LastOffset >= end {
 		return nil
 	}
+	var header codec.Header // one for all: what goes to add is on the heap
 	var buf []byte
 	for b, err := range s.Batches(first.Pos) {
 		if err != nil {
@@ -37,7 +39,8 @@ func replay(s *segment.Segment, from, end int64, add func(b producer.Batch) erro
 		if b.LastOffset >= end {
 			return nil
 		}
-		p := producer.Batch{Header: b.Header}
+		header = b.Header
+		p := producer.Batch{Header: &header}
 		if b.ProducerID >= 0 && b.Attributes.Control() {
 			if buf, err = s.ReadBatch(buf[:0], b); err != nil {
 				return damageIsNone(err)

@@ -119,7 +119,7 @@ func (p *partition) abortedByBatches(ctx context.Context, start int64) (all []in
 	c := codec.Kafka()
 	for _, base := range p.bases {
 		err := p.eachBatch(ctx, c, base, func(b codec.Batch) (err error) {
-			replayed := producer.Batch{Header: b.Header}
+			replayed := producer.Batch{Header: &b.Header}
 			if b.Attributes.Control() {
 				if replayed.Marker, err = producer.ReadMarker(c, b.Bytes); err != nil {
 					return nil //nolint:nilerr // a control batch of another kind

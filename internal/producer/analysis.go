@@ -68,7 +68,7 @@ func (a *Analysis) reset(s *State, r Rules) {
 //     its producer is open, ErrInvalidTxnState.
 //   - A marker without TxnVersion is fs.ErrInvalid, unless it is FromLeader.
 func (a *Analysis) Add(b Batch) (dup segment.ProducerBatch, duplicate bool, err error) {
-	h := &b.Header
+	h := b.Header
 	if h.ProducerID < 0 {
 		return segment.ProducerBatch{}, false, nil
 	}
@@ -84,7 +84,7 @@ func (a *Analysis) Add(b Batch) (dup segment.ProducerBatch, duplicate bool, err 
 		)
 	}
 	if h.Attributes.Control() {
-		err = a.end(u, &b)
+		err = a.end(u, b)
 	} else {
 		err = a.data(u, h)
 	}
@@ -229,8 +229,8 @@ func (u *update) fenced(h *codec.Header) error {
 }
 
 // end adds a control batch. One that compaction has emptied says nothing: all of its transaction is gone.
-func (a *Analysis) end(u *update, b *Batch) error {
-	h, m := &b.Header, b.Marker
+func (a *Analysis) end(u *update, b Batch) error {
+	h, m := b.Header, b.Marker
 	if m == nil {
 		return nil
 	}

@@ -4,7 +4,7 @@
 //	s, err := producer.Open(fsys, "orders-0", producer.Options{ExpireAfter: 24 * time.Hour})
 //
 //	a := s.Analyze(producer.Rules{Origin: producer.FromClient})
-//	dup, ok, err := a.Add(producer.Batch{Header: h})     // of each batch of the append; changes nothing
+//	dup, ok, err := a.Add(producer.Batch{Header: &h})    // of each batch of the append; changes nothing
 //	aborted = a.Aborted(aborted)                         // into the transaction index
 //	…                                                    // write the batches
 //	a.Commit()

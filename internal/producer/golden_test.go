@@ -159,7 +159,7 @@ func replaySegment(
 		h, err := kafka.Header(batches)
 		require.NoError(t, err)
 		before(h.BaseOffset)
-		b := producer.Batch{Header: h}
+		b := producer.Batch{Header: &h}
 		if h.ProducerID >= 0 && h.Attributes.Control() {
 			b.Marker, err = producer.ReadMarker(kafka, batches[:h.Size])
 			require.NoError(t, err)

@@ -69,7 +69,7 @@ func data(id int64, epoch int16, seq int32, offset int64) producer.Batch {
 	h := codec.NewHeader(2)
 	h.ProducerID, h.ProducerEpoch, h.BaseSequence = id, epoch, seq
 	h.BaseOffset, h.LastOffset, h.Count, h.MaxTimestamp = offset, offset, 1, 1
-	return producer.Batch{Header: h}
+	return producer.Batch{Header: &h}
 }
 
 // count makes b one of n records.

@@ -41,8 +41,8 @@ type Rules struct {
 
 // Batch is what a State has to know of a batch.
 type Batch struct {
-	Header codec.Header // with the offsets that the batch has, or will have, in the log
-	Marker *Marker      // of a control batch; nil where compaction emptied it
+	Header *codec.Header // with the offsets that the batch has, or will have, in the log; only read, and not kept
+	Marker *Marker       // of a control batch; nil where compaction emptied it
 }
 
 // Marker is the marker in a control batch.
