@@ -44,7 +44,7 @@ type rounds struct {
 type side struct{ ready, do func() error }
 
 // benchRounds is how often each side is measured. An odd number has a median.
-const benchRounds = 7
+const benchRounds = 15
 
 // works are what bench measures.
 var works = []work{
