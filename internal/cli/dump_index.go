@@ -112,6 +112,25 @@ func (x *indexFile) offset(e index.Entry) int64 {
 	return e.Value
 }
 
+// reserved reports whether x has no entry, only space for some: the first one is zeros, which no offset index has, and no
+// time index twice.
+func (x *indexFile) reserved() bool {
+	zeros := (&window{file: x.file, end: x.end}).zeros
+	if x.layout == index.OffsetLayout {
+		return x.len() > 0 && zeros(0, x.entryBytes)
+	}
+	return x.len() > 1 && zeros(0, 2*x.entryBytes)
+}
+
+// unused shows that x has no entry, if so. kafka-dump-log takes the first one for an entry.
+func (d *dump) unused(x *indexFile) bool {
+	if d.output == "kafka" || !x.reserved() {
+		return false
+	}
+	d.show.verdict(fmt.Sprintf("is empty, with %d bytes reserved.", x.end))
+	return true
+}
+
 // sane shows that x passes a broker's check.
 func (d *dump) sane(x *indexFile) error {
 	if err := x.check(); err != nil {
@@ -134,11 +153,14 @@ func (d *dump) offsetIndex(f *openFile) error {
 	if d.sanityOnly {
 		return d.sane(x)
 	}
+	if d.unused(x) {
+		return nil
+	}
 	log, err := f.sibling(segment.LogExt)
 	if err != nil {
 		return fmt.Errorf("an index is checked against its log: %w", err)
 	}
-	w := &window{file: log, end: log.size}
+	w := &window{file: log, end: log.size, size: log.Size}
 	return errors.Join(d.offsetEntries(x, w), log.Close())
 }
 
@@ -180,6 +202,9 @@ func (d *dump) timeIndex(f *openFile) error {
 	if d.sanityOnly {
 		return d.sane(x)
 	}
+	if d.unused(x) {
+		return nil
+	}
 	log, err := f.sibling(segment.LogExt)
 	if err != nil {
 		return fmt.Errorf("an index is checked against its log: %w", err)
@@ -191,7 +216,7 @@ func (d *dump) timeIndex(f *openFile) error {
 		defer func() { _ = sibling.Close() }()
 		offsets.window = window{file: sibling, end: sibling.size}
 	}
-	return d.timeEntries(x, offsets, &window{file: log, end: log.size})
+	return d.timeEntries(x, offsets, &window{file: log, end: log.size, size: log.Size})
 }
 
 // timeEntries shows the entries of x, and checks them against the log in w, which offsets is an index of.

@@ -31,7 +31,8 @@ type window struct {
 	file io.ReaderAt
 	end  int64 // of what is looked at
 	buf  []byte
-	pos  int64 // of buf
+	pos  int64                 // of buf
+	size func() (int64, error) // of the file now; nil: it counts as it was
 }
 
 // bytes are the n bytes at pos, or what is there of them; they are valid until the next call.
@@ -75,6 +76,28 @@ func (w *window) zeros(pos, n int64) bool {
 // batchAt is the header of the batch at pos. Where fewer bytes are left than the batch has, the error is
 // codec.ErrShort.
 func (w *window) batchAt(c codec.Codec, pos int64) (codec.Header, error) {
+	h, err := w.headerAt(c, pos)
+	if errors.Is(err, codec.ErrShort) && w.grown() {
+		h, err = w.headerAt(c, pos)
+	}
+	return h, err
+}
+
+// grown takes the file as it is now, and reports whether it is longer.
+func (w *window) grown() bool {
+	if w.size == nil {
+		return false
+	}
+	size, err := w.size()
+	longer := err == nil && size > w.end
+	if longer {
+		w.end = size
+	}
+	return longer
+}
+
+// headerAt is the header of the batch at pos, in what is looked at.
+func (w *window) headerAt(c codec.Codec, pos int64) (codec.Header, error) {
 	b, err := w.bytes(pos, codec.MaxHeaderBytes)
 	if err != nil {
 		return codec.Header{}, err
