@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"path"
 	"slices"
@@ -232,6 +233,10 @@ func (d *dump) file(at place, name string) (err error) {
 		return nil
 	}
 	f, err := openForReading(at.fsys, name)
+	if errors.Is(err, fs.ErrNotExist) && at.isDir() { // since it was listed
+		d.notice("%s is gone: a broker removes old files", at.show(name))
+		return nil
+	}
 	if err != nil {
 		return err
 	}

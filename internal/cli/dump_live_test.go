@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"path/filepath"
 	"testing"
@@ -31,6 +32,20 @@ func TestDumpLive(t *testing.T) {
 		_, err := l.AppendRecords(codec.Record{Value: []byte("x")})
 		require.NoError(t, err)
 	}
+}
+
+// TestDumpGone dumps a directory of which a file goes between the list and the look at it.
+func TestDumpGone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gone-0")
+	at, err := openPlace(t.TempDir())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, at.fsys.Close()) }()
+	var out, errs bytes.Buffer
+	at.path = dir
+	d := &dump{env: &env{out: bufio.NewWriter(&out), errs: &errs}}
+	require.NoError(t, d.file(at, "00000000000000000007.snapshot"))
+	assert.Equal(t, "strata: "+filepath.ToSlash(dir)+"/00000000000000000007.snapshot is gone: a broker removes old files\n", errs.String())
+	assert.False(t, d.bad)
 }
 
 // TestWindowGrown looks for a batch that came behind the end that was known.
