@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"strconv"
@@ -120,6 +121,19 @@ func (c *cat) partition(ctx context.Context, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
+	for _, name := range p.odd {
+		c.bad = true
+		c.notice("%s is no file, and what a segment of that name had is lost", p.show(name))
+	}
+	err = c.records(ctx, p)
+	if err != nil && c.stopped(ctx) == nil { // otherwise it is nothing of the partition's
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return err
+}
+
+// records writes the records of p.
+func (c *cat) records(ctx context.Context, p *partition) error {
 	from, err := c.from(ctx, p)
 	if err != nil {
 		return err

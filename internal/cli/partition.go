@@ -24,11 +24,24 @@ type partition struct {
 	fsys  *fsio.OSFS // of the directory above
 	dir   string     // its name there
 	name  partitionName
-	bases []int64 // of its segments, rising
+	bases []int64  // of its segments, rising
+	odd   []string // what has the name of a segment's log and is no file, which a log passes over
 }
 
-// openPartition opens the partition's directory that is given.
+// openPartition opens the partition's directory that is given, which has segments.
 func openPartition(given string) (*partition, error) {
+	p, err := openNamed(given)
+	if err == nil && len(p.bases) == 0 {
+		err = errors.Join(fmt.Errorf("%s holds no segments: %s is no file", given, p.odd[0]), p.close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// openNamed opens the partition's directory that is given, which has segments, or something that is named like one.
+func openNamed(given string) (*partition, error) {
 	real, err := filepath.EvalSymlinks(given)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -51,31 +64,39 @@ func openPartition(given string) (*partition, error) {
 	if p.fsys, err = fsio.OS(filepath.Dir(real)); err != nil {
 		return nil, err
 	}
-	if p.bases, err = segmentsIn(p.fsys, p.dir); err != nil {
-		return nil, errors.Join(err, p.close())
+	p.bases, p.odd, err = segmentsIn(p.fsys, p.dir)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%s: %w", given, err)
+	case len(p.bases)+len(p.odd) > 0:
+		return p, nil
+	default:
+		err = fmt.Errorf("%s holds no segments: name the directory of a partition", given)
 	}
-	if len(p.bases) == 0 {
-		return nil, errors.Join(fmt.Errorf("%s holds no segments: name the directory of a partition", given), p.close())
-	}
-	return p, nil
+	return nil, errors.Join(err, p.close())
 }
 
 // close gives the directory back.
 func (p *partition) close() error { return p.fsys.Close() }
 
-// segmentsIn are the base offsets of the segments in the directory dir of fsys.
-func segmentsIn(fsys fsio.FS, dir string) (bases []int64, err error) {
+// segmentsIn are the base offsets of the segments in the directory dir of fsys, and what has the name of one and is no
+// file.
+func segmentsIn(fsys fsio.FS, dir string) (bases []int64, odd []string, err error) {
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, entry := range entries {
 		base, extension, state, ok := segment.ParseFileName(entry.Name())
-		if ok && extension == segment.LogExt && state == segment.Live {
+		switch {
+		case !ok || extension != segment.LogExt || state != segment.Live:
+		case entry.Type().IsRegular():
 			bases = append(bases, base)
+		default:
+			odd = append(odd, entry.Name())
 		}
 	}
-	return bases, nil
+	return bases, odd, nil
 }
 
 // startOffset is where the log begins, as a checkpoint tells: log-start-offset-checkpoint in the directory

@@ -66,6 +66,6 @@ func partitionsOf(ctx context.Context, dir string) (paths []string, err error) {
 
 // holdsSegments reports whether the root of fsys is a partition's directory.
 func holdsSegments(fsys fsio.FS) bool {
-	bases, err := segmentsIn(fsys, ".")
-	return err == nil && len(bases) > 0
+	bases, odd, err := segmentsIn(fsys, ".")
+	return err == nil && len(bases)+len(odd) > 0
 }

@@ -199,7 +199,7 @@ func (v *verify) file(ctx context.Context, at place) error {
 
 // partition verifies the partition in the directory dir, or one segment of it.
 func (v *verify) partition(ctx context.Context, dir string, base *int64) (err error) {
-	p, err := openPartition(dir)
+	p, err := openNamed(dir)
 	if err != nil {
 		return err
 	}
