@@ -12,7 +12,7 @@ import (
 	"github.com/stratalog/strata/log"
 )
 
-// benchProducers is how many producers append in turn.
+// benchProducers is how many producers append in turn, in a work that is not small.
 const benchProducers = 100_000
 
 // crowdWork appends batches of one record to two logs: of very many producers to one, of none to the other.
@@ -22,6 +22,7 @@ type crowdWork struct {
 	batch      []byte
 	n          int // batches a round
 	none, many *log.Log
+	producers  int64
 	producer   int64
 	sequence   uint32
 }
@@ -32,7 +33,7 @@ func producing(ctx context.Context, dir string, amount int64) (rounds, error) {
 	if err != nil {
 		return rounds{}, err
 	}
-	w := &crowdWork{ctx: ctx, dir: dir, batch: batch, n: int(amount) / len(batch)}
+	w := &crowdWork{ctx: ctx, dir: dir, batch: batch, n: int(amount) / len(batch), producers: min(benchProducers, amount/100)}
 	if err := w.open(); err != nil {
 		return rounds{}, errors.Join(err, w.stop())
 	}
@@ -52,7 +53,7 @@ func (w *crowdWork) open() (err error) {
 	if w.many, err = log.Open(w.ctx, filepath.Join(w.dir, "many-0"), log.Options{}); err != nil {
 		return err
 	}
-	return w.append(w.many, benchProducers)
+	return w.append(w.many, int(w.producers))
 }
 
 // stop removes the logs.
@@ -73,7 +74,7 @@ func (w *crowdWork) append(l *log.Log, n int) error {
 		id, number := codec.NoProducerID, uint32(0)
 		if l == w.many {
 			id, number = w.producer, w.sequence
-			if w.producer++; w.producer == benchProducers {
+			if w.producer++; w.producer == w.producers {
 				w.producer, w.sequence = 0, w.sequence+1
 			}
 		}

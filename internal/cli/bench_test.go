@@ -11,7 +11,7 @@ func TestWorks(t *testing.T) {
 	for _, w := range works {
 		t.Run(w.name, func(t *testing.T) {
 			dir := t.TempDir()
-			w.amount = 1 << 20
+			w.amount >>= 10
 			line, err := w.measure(t.Context(), dir)
 			if err != nil {
 				t.Fatal(err)
