@@ -18,7 +18,7 @@ type Config struct {
 	Faults   func() fsio.Interceptor // makes the faults of one run; nil, also of what it returns, means none
 	Seed     uint64                  // 0 means the environment's CRASHFS_SEED, or 1
 	Budget   time.Duration           // stop drawing images then; systematic ones are always built; 0 means no limit
-	Limit    time.Duration           // of one call of a workload or a check; 0 means a minute, negative none
+	Limit    time.Duration           // of one call of a workload or a check; 0 means five minutes, negative none
 	Steps    int                     // that one call may make; 0 means 1,048,576
 	Depth    int                     // 2 crashes the recovery of each image, too; 0 means 1
 	Parallel int                     // checks that run at a time; 0 means as many as there are processors

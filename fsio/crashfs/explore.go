@@ -81,7 +81,7 @@ func explore(tb testing.TB, cfg *Config, hasWorkload, hasCheck bool) (*explorer,
 		}
 	}
 	if cfg.Limit == 0 {
-		cfg.Limit = time.Minute
+		cfg.Limit = 5 * time.Minute
 	}
 	if cfg.Steps == 0 {
 		cfg.Steps = 1 << 20

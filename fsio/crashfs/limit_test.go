@@ -43,8 +43,8 @@ func TestCrashLimit(t *testing.T) {
 					return errors.Join(writeSynced(fsys, "f", []byte("x")), wait())
 				}, fine)
 			},
-			time.Minute,
-			[]string{`the workload did not return; it was at step 3, after "sync of inode 2`, "not done after 1m0s", "limit_test.go"},
+			5 * time.Minute,
+			[]string{`the workload did not return; it was at step 3, after "sync of inode 2`, "not done after 5m0s", "limit_test.go"},
 		}, {
 			"a check", 5 * time.Millisecond, func(tb testing.TB, config crashfs.Config, wait func() error) crashfs.Report {
 				return crashfs.CrashEverywhere(tb, config, good, func(_ testing.TB, _ *crashfs.FS, h crashfs.History) error {
