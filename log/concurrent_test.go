@@ -23,6 +23,10 @@ import (
 // and what was appended at that offset.
 func TestReadersBesideWriters(t *testing.T) {
 	var sum tally
+	appends := 300
+	if testing.Short() {
+		appends = 100
+	}
 	for _, b := range backends[:2] {
 		t.Run(b.name, func(t *testing.T) {
 			w := newWorld(t, b)
@@ -34,7 +38,7 @@ func TestReadersBesideWriters(t *testing.T) {
 			var writers, others sync.WaitGroup
 			waits, records := sum.waits.Load(), sum.records.Load()
 			writers.Go(func() {
-				appendAndTruncate(t, w, 300, func() bool { return sum.waits.Load() > waits && sum.records.Load() > records })
+				appendAndTruncate(t, w, appends, func() bool { return sum.waits.Load() > waits && sum.records.Load() > records })
 			})
 			for range 2 {
 				others.Go(func() { readTail(ctx, t, w.l, &sum) })
