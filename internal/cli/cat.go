@@ -33,7 +33,7 @@ func newCat(e *env) *cobra.Command {
 		Short: "Write the records of partitions",
 		Long: "cat writes the data records of partitions, those of aborted transactions included, from where the\n" +
 			"log starts, as far as a checkpoint tells that. What is damaged is named on standard error and\n" +
-			"passed over, and the exit status is 3 then. Where one cannot be read, the others are all the same.\n\n" +
+			"passed over, but for batches of which only the leader epoch is, and the exit status is 3 then. Where one cannot be read, the others are all the same.\n\n" +
 			"The layout of -f is a part of kcat's:\n" + layoutHelp + "\n" +
 			"Bytes are written as they are, and null as nothing: use -o json where that matters.",
 		Example: "  strata cat /var/lib/kafka/orders-0\n" +
@@ -214,8 +214,14 @@ func (c *cat) segment(ctx context.Context, p *partition, base, from int64) (err 
 			return ctx.Err()
 		case piece.Err != nil:
 			c.bad = true
-			c.notice("%s at %d: %s", s.shown, piece.Position, s.loss(piece))
-			continue
+			batch, ok := s.intact(piece)
+			if !ok {
+				c.notice("%s at %d: %s", s.shown, piece.Position, s.loss(piece))
+				continue
+			}
+			c.notice("%s at %d: the records of offsets %d to %d are shown, since their checksum fits, but: %v", s.shown, piece.Position,
+				batch.BaseOffset, batch.LastOffset, piece.Err)
+			piece.Batch = batch
 		}
 		if err := c.batch(p, s, piece, from); err != nil || c.left == 0 {
 			return err

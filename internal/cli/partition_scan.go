@@ -90,6 +90,29 @@ func (s *scan) pieces() iter.Seq2[codec.Piece, error] {
 	}
 }
 
+// intact is the batch that the damage of piece consists of, if nothing but its leader epoch is wrong, which no checksum
+// covers: Kafka reads such a batch as any other.
+func (s *scan) intact(piece codec.Piece) (b codec.Batch, ok bool) {
+	head := make([]byte, min(piece.Size, codec.MaxHeaderBytes))
+	if _, err := s.reader.ReadAt(head, piece.Position); err != nil {
+		return b, false
+	}
+	h, err := s.codec.Header(head)
+	switch {
+	case err != nil || h.Magic < 2 || int64(h.Size) != piece.Size:
+		return b, false
+	case piece.NextOffset == codec.NoOffset && h.BaseOffset != piece.FirstOffset: // no other batch tells that the offset is right
+		return b, false
+	case h.BaseOffset < piece.FirstOffset || piece.NextOffset != codec.NoOffset && h.NextOffset() > piece.NextOffset:
+		return b, false
+	}
+	bytes := make([]byte, h.Size)
+	if _, err := s.reader.ReadAt(bytes, piece.Position); err != nil || s.codec.Verify(bytes) != nil {
+		return b, false
+	}
+	return codec.Batch{Header: h, Bytes: bytes}, true
+}
+
 // loss says what is lost by the damage of piece, and why.
 func (s *scan) loss(piece codec.Piece) string {
 	end := piece.Position+piece.Size == s.size
