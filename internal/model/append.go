@@ -27,7 +27,11 @@ func (m *Log) Append(b Batch, o log.AppendOptions) (log.Appended, error) {
 		return a, err
 	}
 	b.place(m.End, o.LeaderEpoch)
-	if m.Timestamps == log.LogAppendTime {
+	var err error
+	if a.Converted, err = m.recompress(&b); err != nil {
+		return a, err
+	}
+	if m.Timestamps == log.LogAppendTime { // the bytes of the records keep their times
 		b.date(m.Now)
 		a.AppendTimestamp = m.Now
 	}
@@ -52,6 +56,23 @@ func (m *Log) validate(b *Batch, o log.AppendOptions) error {
 		}
 	}
 	return nil
+}
+
+// recompress encodes a batch anew where the log has its own compression, and returns how many records that were. Markers
+// stay as they are (LogValidator.validateMessagesAndAssignOffsetsCompressed).
+func (m *Log) recompress(b *Batch) (converted int, err error) {
+	wanted := codec.Compression(m.Compression - log.CompressionNone)
+	if m.Compression == log.CompressionProducer || b.Compression == wanted || b.Control {
+		return 0, nil
+	}
+	b.Compression = wanted
+	if _, err := encode(nil, b); err != nil {
+		return 0, err
+	}
+	if b.Size > m.MessageBytes {
+		return 0, log.ErrRecordTooLarge
+	}
+	return len(b.Records), nil
 }
 
 // limit is an age in ms.
@@ -122,7 +143,11 @@ func (m *Log) append(a log.Appended, batches []Batch, first int64, o log.AppendO
 		}
 		m.assign(b.Epoch, b.Base)
 	}
-	if a.Bytes > m.SegmentBytes {
+	written := int64(0)
+	for _, b := range batches {
+		written += b.Size
+	}
+	if written > m.SegmentBytes {
 		return a, log.ErrBatchTooLarge
 	}
 	r := rules{
@@ -130,7 +155,7 @@ func (m *Log) append(a log.Appended, batches []Batch, first int64, o log.AppendO
 		verify: m.Verify && o.Origin != log.FromRaftLeader, guard: o.Guard,
 	}
 	c, twice, err := m.check(batches, r)
-	if (err == nil || first <= m.End) && m.mustRoll(a.Bytes, a.LastOffset, a.MaxTimestamp) {
+	if (err == nil || first <= m.End) && m.mustRoll(written, a.LastOffset, a.MaxTimestamp) {
 		m.Roll(first) // for one that is refused behind a gap only Kafka does
 	}
 	if err != nil {
@@ -148,7 +173,7 @@ func (m *Log) append(a log.Appended, batches []Batch, first int64, o log.AppendO
 	m.take(c, m.active())
 	m.upTo = m.End
 	m.settle()
-	a.WrittenBytes = a.Bytes
+	a.WrittenBytes = written
 	if m.End-max(m.RecoveryPoint, m.promised) >= m.FlushMessages {
 		m.Sync(m.End)
 	}

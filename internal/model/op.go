@@ -135,6 +135,7 @@ func choose(script []byte) setup {
 		TimestampAfter:     pick(head[2], 0, 0, 0, 9*tick),
 		ProducerAge:        pick(head[2]>>4, 0, 0, 0, 20*tick),
 		Cleanup:            pick(head[2]>>2, log.Delete, log.Delete, log.Delete|log.Compact, log.Compact),
+		Compression:        pick(head[2]>>6, log.CompressionProducer, log.CompressionProducer, log.CompressionNone, log.CompressionSnappy),
 	}
 	retention(&c, head[3])
 	c.Preallocate = head[4]>>2%4 == 1
