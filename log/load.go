@@ -30,6 +30,7 @@ type loader struct {
 	dropped []int64            // base offsets of segments whose snapshots are to go, too
 	temp    *producer.State    // the producers as recovery needs them, up to the segment that it is at
 	reread  bool               // that removes the snapshots behind that segment: that there is none tells nothing then
+	mending bool               // repair is at work: the segments behind that segment are not known yet
 	end     int64
 	gone    bool // all that was left lay below the start
 	counted partCount

@@ -16,6 +16,8 @@ func (r *loader) repair() error {
 	if r.o.ReadOnly {
 		return nil
 	}
+	r.mending = true
+	defer func() { r.mending = false }()
 	for i := 0; i < len(r.segs); i++ {
 		s := r.segs[i]
 		err, failed := r.indexErr(s)

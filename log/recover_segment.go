@@ -95,7 +95,8 @@ func (r *loader) noteEpoch(epoch int32, offset int64) error {
 
 // producersTo brings the producers that recovery knows to the base of the i-th segment, with a snapshot
 // there. Kafka loads them for each segment anew: of what lies below the start it knows none, and what is
-// expired does not pass from a segment to the next.
+// expired does not pass from a segment to the next. It repairs a segment when it comes to it, so that the last
+// two segments, where it takes snapshots on the way, are those before it then.
 func (r *loader) producersTo(i int) error {
 	base, now := r.segs[i].BaseOffset(), r.now().UnixMilli()
 	if r.temp != nil && r.temp.End() == base && base > r.resume.StartOffset {
@@ -112,5 +113,8 @@ func (r *loader) producersTo(i int) error {
 	}
 	r.reread = true
 	v := view{segs: r.segs, start: r.resume.StartOffset, end: base}
+	if r.mending {
+		v.segs = r.segs[:i]
+	}
 	return r.temp.Rebuild(r.rebuild(&v, false))
 }
