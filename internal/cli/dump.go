@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -177,17 +178,30 @@ func (d *dump) path(p string) (err error) {
 			return fmt.Errorf("%s holds no files that dump shows: name a file, or the directory of a partition", p)
 		}
 	}
+	var failed []error
 	for _, name := range names {
 		d.show.open(at.show(name))
 		err := d.file(at, name)
 		if stopped := d.stop(); stopped != nil {
 			return stopped
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+		case unreadable(err):
+			err = fmt.Errorf("%s: %w", at.show(name), err)
+			d.tellError(err)
+			failed = append(failed, err)
+		default:
 			d.report(problem{kind: damage, pos: -1, offset: codec.NoOffset, next: codec.NoOffset, err: err})
 		}
 	}
-	return nil
+	return asTold(failed)
+}
+
+// unreadable reports whether the system does not give a file's bytes, which says nothing about them.
+func unreadable(err error) bool {
+	_, system := errors.AsType[syscall.Errno](err)
+	return system && !errors.Is(err, fs.ErrNotExist) && !fsio.NotAFile(err)
 }
 
 // dumpable are the names of the files in the root of fsys that dump can show.

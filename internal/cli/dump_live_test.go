@@ -3,13 +3,16 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/stratalog/strata/codec"
+	"github.com/stratalog/strata/fsio"
 	"github.com/stratalog/strata/log"
 )
 
@@ -46,6 +49,20 @@ func TestDumpGone(t *testing.T) {
 	require.NoError(t, d.file(at, "00000000000000000007.snapshot"))
 	assert.Equal(t, "strata: "+filepath.ToSlash(dir)+"/00000000000000000007.snapshot is gone: a broker removes old files\n", errs.String())
 	assert.False(t, d.bad)
+}
+
+// TestUnreadable tells what the system does not give from what is damaged, or not there.
+func TestUnreadable(t *testing.T) {
+	for err, want := range map[error]bool{
+		fmt.Errorf("open: %w", syscall.EACCES): true,
+		syscall.EIO:                            true,
+		syscall.ENOENT:                         false,
+		syscall.EISDIR:                         false,
+		fsio.ErrNotRegular:                     false,
+		codec.ErrCorrupt:                       false,
+	} {
+		assert.Equal(t, want, unreadable(err), err)
+	}
 }
 
 // TestWindowGrown looks for a batch that came behind the end that was known.
