@@ -121,7 +121,7 @@ func newAppender(e *env, o appendOptions) (*appender, error) {
 	a.options = log.Options{Config: log.Config{SegmentBytes: o.segmentBytes, MessageBytes: math.MaxInt32}}
 	if o.topicID != "" {
 		id, err := checkpoint.ParseID(o.topicID)
-		if err != nil {
+		if err != nil || id == [16]byte{} { // which no topic has
 			return nil, usagef("--topic-id is %q: give an id as Kafka writes it, 22 characters of base64url", o.topicID)
 		}
 		a.options.TopicID = id
