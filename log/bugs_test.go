@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 	"runtime"
 	"strings"
@@ -362,4 +363,69 @@ func TestG12OpenFailsAnywhere(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Calls that make no sense have the error that others like them have, and change nothing.
+func TestWrongCalls(t *testing.T) {
+	w := newWorld(t, backends[0])
+	w.o.Config.SegmentBytes, w.o.Config.MessageBytes = 400, 500
+	w.open()
+	w.fill(numbers(6)...)
+	_, err := w.l.DeleteBefore(2)
+	require.NoError(t, err)
+	got, err := w.l.AppendRecords()
+	require.NoError(t, err)
+	require.EqualValues(t, 2, got.StartOffset)
+	l, before := w.l, w.files()
+	appendWith := func(set []byte, o log.AppendOptions) func() error {
+		return func() error { _, err := l.AppendWith(set, o); return err }
+	}
+	assigned := func(set []byte) func() error {
+		return func() error { _, err := l.AppendAssigned(set, 0); return err }
+	}
+	read := func(o log.ReadOptions, offset int64) func() error {
+		return func() error { _, err := l.ReadWith(offset, o); return err }
+	}
+	for name, row := range map[string]struct {
+		call func() error
+		want error
+	}{
+		"read below the start":    {read(log.ReadOptions{}, 1), log.ErrOffsetOutOfRange},
+		"read above the end":      {read(log.ReadOptions{}, 7), log.ErrOffsetOutOfRange},
+		"read at a negative":      {read(log.ReadOptions{}, math.MinInt64), log.ErrOffsetOutOfRange},
+		"read negative bytes":     {read(log.ReadOptions{MaxBytes: -1}, 3), fs.ErrInvalid},
+		"read with no isolation":  {read(log.ReadOptions{Isolation: 9}, 3), fs.ErrInvalid},
+		"wait with no isolation":  {func() error { return l.Wait(t.Context(), 3, 9) }, fs.ErrInvalid},
+		"append by nobody":        {appendWith(set(t, rec("v")), log.AppendOptions{Origin: 9}), fs.ErrInvalid},
+		"append without epoch":    {appendWith(set(t, rec("v")), log.AppendOptions{LeaderEpoch: -1}), log.ErrInvalidRecord},
+		"append too large":        {appendWith(set(t, rec(strings.Repeat("v", 450))), log.AppendOptions{}), log.ErrRecordTooLarge},
+		"append more than fits":   {appendWith(set(t, rec(strings.Repeat("v", 400))), log.AppendOptions{}), log.ErrBatchTooLarge},
+		"append two batches":      {appendWith(append(set(t, rec("v")), set(t, rec("v"))...), log.AppendOptions{}), log.ErrInvalidRecord},
+		"a marker of a client":    {appendWith(marker(t, 1, 0, true, 0), log.AppendOptions{TxnVersion: log.TxnV1}), log.ErrInvalidRecord},
+		"a marker of no version":  {appendWith(marker(t, 1, 0, true, 0), log.AppendOptions{Origin: log.FromCoordinator}), fs.ErrInvalid},
+		"follow below the end":    {assigned(at(t, 4, 0, "v")), log.ErrUnexpectedOffset},
+		"follow out of order":     {assigned(append(at(t, 9, 0, "v"), at(t, 8, 0, "v")...)), log.ErrOffsetOrder},
+		"follow twice":            {assigned(append(at(t, 9, 0, "v"), at(t, 9, 0, "v")...)), log.ErrOffsetOrder},
+		"follow to the last":      {assigned(at(t, math.MaxInt64, 0, "v")), log.ErrInvalidRecord},
+		"truncate to a negative":  {func() error { _, err := l.Truncate(-1); return err }, fs.ErrInvalid},
+		"reset below its start":   {func() error { return l.Reset(3, 4) }, fs.ErrInvalid},
+		"delete above the end":    {func() error { _, err := l.DeleteBefore(7); return err }, log.ErrOffsetOutOfRange},
+		"a negative epoch":        {func() error { return l.AssignEpoch(-1, 3) }, fs.ErrInvalid},
+		"an epoch at a negative":  {func() error { return l.AssignEpoch(1, -3) }, fs.ErrInvalid},
+		"raise above the end":     {func() error { _, _, err := l.RaiseHighWatermark(7); return err }, fs.ErrInvalid},
+		"move outside":            {func() error { return l.Move("../x") }, fsio.ErrBadName},
+		"move to where nobody is": {func() error { return l.Move("none/x") }, fs.ErrNotExist},
+		"configure nonsense":      {func() error { return l.Configure(log.Config{SegmentBytes: 5}) }, fs.ErrInvalid},
+	} {
+		require.ErrorIs(t, row.call(), row.want, name)
+		require.EqualValues(t, 6, l.EndOffset(), name)
+		require.EqualValues(t, 2, l.StartOffset(), name)
+	}
+	after := w.files()
+	for name := range before {
+		if strings.HasSuffix(name, ".log") {
+			require.Equal(t, before[name], after[name], name)
+		}
+	}
+	require.EqualValues(t, 6, w.append(set(t, rec("goes on"))).BaseOffset)
 }

@@ -3,6 +3,7 @@ package log
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"time"
 )
@@ -51,10 +52,10 @@ func filled[T ~int | ~int64 | ~uint8 | ~float64](v, standard T) T {
 	return v
 }
 
-// Validate returns all complaints about c, joined.
+// Validate returns all complaints about c, joined: an fs.ErrInvalid.
 func (c Config) Validate() error {
 	f := c.WithDefaults()
-	return errors.Join(
+	return refusal(
 		between("segment.bytes", f.SegmentBytes, 14, math.MaxInt32),
 		atLeast("segment.ms", f.SegmentAge, time.Millisecond),
 		atLeast("segment.jitter.ms", f.SegmentJitter, 0),
@@ -78,6 +79,19 @@ func (c Config) Validate() error {
 		ratio("min.cleanable.dirty.ratio", f.DirtyRatio),
 		atLeast("producer.id.expiration.ms", f.ProducerAge, time.Millisecond),
 	)
+}
+
+// badConfig are complaints about a configuration, each of which says by itself what is wrong.
+type badConfig struct{ error }
+
+func (c badConfig) Unwrap() []error { return []error{c.error, fs.ErrInvalid} }
+
+// refusal joins complaints, if there are any.
+func refusal(complaints ...error) error {
+	if err := errors.Join(complaints...); err != nil {
+		return badConfig{err}
+	}
+	return nil
 }
 
 // levels complains about the compression levels of the filled f.

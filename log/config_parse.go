@@ -15,7 +15,7 @@ import (
 // and producer.id.expiration.ms. Of segment.bytes the range is that of Kafka up to 4.0, since 4.4 wants 1
 // MiB, and internal.segment.bytes is the same key. Keys that have nothing to do with a log's files, such as
 // min.insync.replicas, are checked by themselves, as Kafka does, and left out. All complaints come joined in
-// one error; each names its key.
+// one error, an fs.ErrInvalid; each names its key.
 func ParseConfig(properties map[string]string) (Config, error) {
 	var (
 		c          Config
@@ -32,7 +32,7 @@ func ParseConfig(properties map[string]string) (Config, error) {
 		}
 	}
 	complaints = append(complaints, spread(&c, properties), c.Validate())
-	return c, errors.Join(complaints...)
+	return c, refusal(complaints...)
 }
 
 // spread gives message.timestamp.difference.max.ms to the two keys that replaced it, where those are not

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/stratalog/strata/codec"
@@ -13,6 +14,8 @@ type place struct {
 	batch Batch // the first such
 	from  int64 // its position; where damage lies before it that may hold the offset, the position of that
 	err   error // that damage
+
+	lowest int64 // below which no batch from there on has a record; codec.NoOffset where that is not known
 }
 
 // there reports whether a read of the offset has something to begin with.
@@ -26,6 +29,10 @@ func (s *Segment) locate(set MessageSet, offset, end int64) (place, error) {
 	}
 	defer w.free()
 	var gap place // damage since the last batch below offset
+	lowest := codec.NoOffset
+	if w.pos == 0 {
+		lowest = s.base
+	}
 	for {
 		b, err := w.next()
 		switch {
@@ -36,16 +43,23 @@ func (s *Segment) locate(set MessageSet, offset, end int64) (place, error) {
 			if failed != nil {
 				return place{}, failed
 			}
-			gap = place{from: from, err: err}
+			gap = place{from: from, err: err, lowest: codec.NoOffset}
 		case err != nil:
 			return place{}, err
+		case b.LastOffset < lowest || b.Pos == 0 && first(b) < s.base: // its base offset is damaged
+			gap = place{from: b.Pos, err: s.damage(b.Pos, fmt.Errorf("offset %d behind %d: %w", b.LastOffset, lowest-1, ErrOffsets)), lowest: lowest}
 		case b.LastOffset < offset:
-			gap = place{}
+			gap, lowest = place{}, b.NextOffset()
 		case gap.err != nil && first(b) > offset:
-			return place{ok: true, batch: b, from: gap.from, err: gap.err}, nil
+			gap.ok, gap.batch = true, b
+			return gap, nil
 		default:
-			b, err := w.latest(b, offset)
-			return place{ok: true, batch: b, from: b.Pos}, err
+			at := place{ok: true, lowest: lowest}
+			at.batch, err = w.latest(b, offset)
+			if at.from = at.batch.Pos; at.from != b.Pos {
+				at.lowest = codec.NoOffset
+			}
+			return at, err
 		}
 	}
 }
