@@ -42,15 +42,18 @@ func (p *partition) scan(ctx context.Context, c codec.Codec, base, offset int64)
 
 // bound is the offset below which all of a segment of the given size lie, as codec.Expect has it. Those of the last one
 // may be too far from its base for indexes, as Kafka up to 1.0 wrote them (KAFKA-6264), unless strata has written last,
-// which rolls before.
+// which rolls before. Where the offsets end, a whole segment reaches further.
 func (p *partition) bound(base, size int64) int64 {
 	if next := p.next(base); next != 0 {
 		return next
 	}
+	if base > math.MaxInt64-math.MaxInt32 {
+		return 0 // of a whole segment
+	}
 	if r, err := p.resume(); r == nil && err == nil {
 		own, _, ok, err := checkpoint.ReadSlot(p.fsys, path.Join(p.dir, checkpoint.Strata))
 		if err == nil && ok && own.WroteLast(size) {
-			return 0 // of a whole segment
+			return 0
 		}
 	}
 	return math.MaxInt64
