@@ -112,7 +112,7 @@ func (l *Log) Reap(ctx context.Context) (Deleted, error) {
 		}
 	}
 	l.doomed = left
-	maps.DeleteFunc(l.discarded, func(_ int64, s *segment.Segment) bool { return isOver(s) })
+	maps.DeleteFunc(l.discarded, func(_ int64, s *segment.Segment) bool { return s.Over() })
 	d.Next = l.nextDue()
 	l.tellDeleted(d)
 	return d, errors.Join(errs...)
@@ -121,15 +121,6 @@ func (l *Log) Reap(ctx context.Context) (Deleted, error) {
 // shown reports whether readers still come to s, since what discarded it has failed before it was done.
 func (l *Log) shown(s *segment.Segment) bool {
 	return l.failed.Load() != nil && slices.Contains(l.view.Load().segs, s)
-}
-
-// isOver reports whether nobody has s any more.
-func isOver(s *segment.Segment) bool {
-	if s.Acquire() {
-		s.Release()
-		return false
-	}
-	return s.Held() == 0
 }
 
 // nextDue is when Reap has something to do next, zero where there is nothing.

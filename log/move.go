@@ -3,6 +3,7 @@ package log
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"syscall"
@@ -56,15 +57,21 @@ func refused(err error) bool {
 	return false
 }
 
-// segments are all that have files in its directory.
+// segments are all that have files in its directory, also those that Reap has removed while readers have them.
 func (l *Log) segments() []*segment.Segment {
-	segs := slices.Clone(l.view.Load().segs)
+	all := map[*segment.Segment]struct{}{}
+	for _, s := range l.view.Load().segs {
+		all[s] = struct{}{}
+	}
 	for _, d := range l.doomed {
 		if d.seg != nil {
-			segs = append(segs, d.seg)
+			all[d.seg] = struct{}{}
 		}
 	}
-	return segs
+	for _, s := range l.discarded {
+		all[s] = struct{}{}
+	}
+	return slices.Collect(maps.Keys(all))
 }
 
 // follow gives all else that knows files by name their new directory.

@@ -3,6 +3,7 @@ package log_test
 import (
 	"context"
 	"io/fs"
+	"strings"
 	"testing"
 	"time"
 
@@ -390,6 +391,40 @@ func TestG81Move(t *testing.T) {
 		_, err = w.fs.Stat(w.dir)
 		require.ErrorIs(t, err, fs.ErrNotExist)
 		w.l = nil
+	})
+}
+
+// A segment that was removed while a reader has it moves with the log: the reader goes on, and its files go with it.
+func TestMoveWithRemovedSegments(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.o.Config.SegmentBytes, w.o.Config.DeleteDelay = 300, log.Zero
+		w.open()
+		w.fill(numbers(10)...)
+		s, err := w.l.ReadWith(0, log.ReadOptions{Isolation: log.ReadToEnd})
+		require.NoError(t, err)
+		count := func() (n int) {
+			for _, err := range s.Records() {
+				require.NoError(t, err)
+				n++
+			}
+			return n
+		}
+		want := count()
+		_, err = w.l.DeleteBefore(w.l.EndOffset())
+		require.NoError(t, err)
+		w.retain()
+		_, err = w.l.Reap(t.Context())
+		require.NoError(t, err)
+		require.Contains(t, strings.Join(w.names(), " "), ".deleted")
+		require.NoError(t, w.l.Move("t-0.moved"))
+		w.dir = "t-0.moved"
+		require.Equal(t, want, count())
+		require.NoError(t, s.Close())
+		require.NotContains(t, strings.Join(w.names(), " "), ".deleted")
+		_, err = w.l.Reap(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, w.l.Move("t-1"), "what is gone is not moved")
+		w.dir = "t-1"
 	})
 }
 

@@ -173,14 +173,15 @@ func (s *Segment) release() error {
 	if s.removed.Load() {
 		err = errors.Join(err, s.removeAll())
 	}
+	s.settled.Store(true)
 	return err
 }
 
+// Over reports that the last reference was given back, and that what had to go with it has gone.
+func (s *Segment) Over() bool { return s.settled.Load() }
+
 // removeAll removes all files of the segment. What fails is tried again by the next Remove.
 func (s *Segment) removeAll() error {
-	if s.disowned.Load() {
-		return nil
-	}
 	err := s.removeFiles(LogExt, IndexExt, TimeIndexExt, TxnIndexExt, SumExt)
 	if err != nil {
 		s.removed.Store(false)
@@ -196,9 +197,14 @@ func (s *Segment) free() error {
 
 // removeFiles removes files of the segment, all that it can. Those that are missing are no error.
 func (s *Segment) removeFiles(extensions ...string) error {
+	s.names.RLock()
+	defer s.names.RUnlock()
+	if s.disowned.Load() {
+		return nil
+	}
 	var failed error
 	for _, extension := range extensions {
-		failed = errors.Join(failed, RemoveFile(s.fsys, s.path(extension)))
+		failed = errors.Join(failed, RemoveFile(s.fsys, s.pathLocked(extension)))
 	}
 	return failed
 }
@@ -244,8 +250,12 @@ func (s *Segment) Abandon() {
 }
 
 // Disown says that files of another segment are about to take the place of its own: Remove removes none, and what
-// is to be opened is fs.ErrClosed. What is open stays good.
-func (s *Segment) Disown() { s.disowned.Store(true) }
+// is to be opened is fs.ErrClosed. What is open stays good. It waits for who opens or removes one at the moment.
+func (s *Segment) Disown() {
+	s.names.Lock()
+	defer s.names.Unlock()
+	s.disowned.Store(true)
+}
 
 // Close writes the last time entry, gives back reserved space and frees all handles when the last reference
 // is released. The files of a segment in the state Deleted stay as they are, as in Kafka, but for what a mapped set
