@@ -179,10 +179,12 @@ func (s *Segment) activate() error {
 	s.w.set = set
 	s.size.Store(set.Size())
 	s.w.sparse = s.sparseFrom(set.Size() - s.o.SinceEntry)
-	return s.log.replace(set, true)
+	_, err = s.log.replace(set, true)
+	return err
 }
 
-// activateIndexes opens the indexes to be appended to, without those that are done without.
+// activateIndexes opens the indexes to be appended to, without those that are done without. It waits for the
+// look-ups in what was open before: nobody holds an index for longer than that, or a sync.
 func (s *Segment) activateIndexes() error {
 	for _, x := range []struct {
 		*indexFile
@@ -201,9 +203,11 @@ func (s *Segment) activateIndexes() error {
 			return err
 		}
 		*x.to = &lenient{Index: opened, file: x.indexFile}
-		if err := x.replace(opened, true); err != nil {
+		drained, err := x.replace(opened, true)
+		if err != nil {
 			return err
 		}
+		<-drained // no look-up of the one before sees what is stored in the place of entries that it has
 	}
 	return nil
 }

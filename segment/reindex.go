@@ -139,7 +139,7 @@ func (s *Segment) putIndex(f *indexFile, entries list) (opened index.Index, err 
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	if err := f.replace(opened, !sealed); err != nil {
+	if _, err := f.replace(opened, !sealed); err != nil {
 		return nil, err
 	}
 	f.fault.Store(nil)

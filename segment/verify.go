@@ -68,7 +68,7 @@ func (v *verifier) run(ctx context.Context) error {
 	defer set.release()
 	defer func() {
 		for _, x := range v.indexes {
-			x.done()
+			x.close()
 		}
 	}()
 	for _, check := range []struct {

@@ -16,9 +16,8 @@ type indexCheck struct {
 	judge
 	file    *indexFile
 	name    string
-	index   index.Index
-	done    func() // gives index back
-	at      int    // the next entry
+	opened  index.Index // nil of an active segment: its own is asked, and held for one entry only
+	at      int         // the next entry
 	damages []Damage
 	corrupt error // the file is no index
 }
@@ -43,13 +42,13 @@ type judge interface {
 // openIndex begins to check x. That of an active segment is taken as it is in use, since its file may have
 // entries behind the last one that were truncated; others are read anew, to check them in full.
 func (v *verifier) openIndex(x *indexFile, j judge) error {
-	check := &indexCheck{judge: j, file: x, name: v.seg.path(x.extension), done: func() {}}
+	check := &indexCheck{judge: j, file: x, name: v.seg.path(x.extension)}
 	if !v.seg.sealed.Load() {
 		l, err := x.use()
 		if l == nil || err != nil {
 			return err
 		}
-		check.index, check.done = l.value, l.release
+		l.release()
 		v.indexes = append(v.indexes, check)
 		return nil
 	}
@@ -67,10 +66,17 @@ func (v *verifier) openIndex(x *indexFile, j judge) error {
 	case err != nil:
 		return err
 	default:
-		check.index, check.done = opened, func() { _ = opened.Close() } // it was only read
+		check.opened = opened
 	}
 	v.indexes = append(v.indexes, check)
 	return nil
+}
+
+// close closes what it has opened.
+func (x *indexCheck) close() {
+	if x.opened != nil {
+		_ = x.opened.Close() // it was only read
+	}
 }
 
 // next is the next entry. ok is false where there is none.
@@ -78,12 +84,24 @@ func (x *indexCheck) next(s *Segment) (e index.Entry, ok bool) {
 	if x.corrupt != nil {
 		return index.Entry{}, false
 	}
+	if x.opened != nil {
+		return x.nextOf(x.opened)
+	}
+	l, err := x.file.use()
+	if l == nil || err != nil {
+		return index.Entry{}, false // done without meanwhile
+	}
+	defer l.release()
 	s.shorter.RLock()
 	defer s.shorter.RUnlock()
-	if x.at >= x.index.Len() {
+	return x.nextOf(l.value)
+}
+
+func (x *indexCheck) nextOf(all index.Index) (e index.Entry, ok bool) {
+	if x.at >= all.Len() {
 		return index.Entry{}, false
 	}
-	return x.index.At(x.at), true
+	return all.At(x.at), true
 }
 
 // take judges the entries that are due at b.
