@@ -203,11 +203,11 @@ func (s *Segment) activateIndexes() error {
 			return err
 		}
 		*x.to = &lenient{Index: opened, file: x.indexFile}
-		drained, err := x.replace(opened, true)
+		old, err := x.replace(opened, true)
 		if err != nil {
 			return err
 		}
-		<-drained // no look-up of the one before sees what is stored in the place of entries that it has
+		old.wait() // no look-up in it sees what is stored in the place of entries that it has
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 // Truncate drops all batches with records at offset or above, whole, and the entries that lead to them. It
 // returns the number of bytes dropped.
 //
-//   - A sealed segment is active again afterwards.
+//   - A sealed segment is active again afterwards. Until then it waits for the look-ups in its indexes.
 //   - Damage that may have held offset goes, too.
 func (s *Segment) Truncate(offset int64) (int64, error) {
 	if err := s.changeable(); err != nil {
