@@ -18,7 +18,10 @@ func TestReadBatchOutside(t *testing.T) {
 	s, err := segment.Open(fsys, segment.Parts{}, "d", 0, segment.Options{IndexBytes: 4096, SegmentBytes: 4096})
 	require.NoError(t, err)
 	for _, b := range []segment.Batch{
-		{Pos: -1}, {Pos: 1}, {Header: codec.Header{Size: 1}}, {Header: codec.Header{Size: -1}},
+		{Pos: -1},
+		{Pos: 1},
+		{Header: codec.Header{Size: 1}},
+		{Header: codec.Header{Size: -1}},
 		{Pos: math.MaxInt64, Header: codec.Header{Size: math.MaxInt}},
 	} {
 		_, err := s.ReadBatch(nil, b)
