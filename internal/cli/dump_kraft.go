@@ -7,36 +7,34 @@ import (
 	"github.com/stratalog/strata/internal/checkpoint"
 )
 
+// kraftMessages are Kafka's names of the messages in the control records of KRaft, and how they are read into its JSON.
+var kraftMessages = map[codec.ControlType]struct {
+	name string
+	read func(codec.Record) (any, error)
+}{
+	codec.ControlLeaderChange:   {"LeaderChange:", kraft(codec.ReadLeaderChange, newLeaderChangeJSON)},
+	codec.ControlSnapshotHeader: {"SnapshotHeader", kraft(codec.ReadSnapshotHeader, func(v codec.SnapshotHeader) snapshotHeaderJSON { return snapshotHeaderJSON(v) })},
+	codec.ControlSnapshotFooter: {"SnapshotFooter", kraft(codec.ReadSnapshotFooter, func(v codec.SnapshotFooter) snapshotFooterJSON { return snapshotFooterJSON(v) })},
+	codec.ControlKRaftVersion:   {"KRaftVersion", kraft(codec.ReadKRaftVersion, func(v codec.KRaftVersion) kraftVersionJSON { return kraftVersionJSON(v) })},
+	codec.ControlKRaftVoters:    {"KRaftVoters", kraft(codec.ReadKRaftVoters, newKRaftVotersJSON)},
+}
+
+// kraft reads a message, and makes Kafka's JSON of it.
+func kraft[V, J any](read func(codec.Record) (V, error), show func(V) J) func(codec.Record) (any, error) {
+	return func(r codec.Record) (any, error) {
+		v, err := read(r)
+		return show(v), err
+	}
+}
+
 // appendKRaft appends to line what a control record of KRaft says, as kafka-dump-log does: Kafka's name of the message,
 // and the message as Kafka's JSON. ok is false where r is none of them, or cannot be read.
 func appendKRaft(line []byte, kind codec.ControlType, r codec.Record) (longer []byte, ok bool) {
-	var name string
-	var message any
-	var err error
-	switch kind {
-	case codec.ControlLeaderChange:
-		var v codec.LeaderChange
-		v, err = codec.ReadLeaderChange(r)
-		name, message = "LeaderChange:", newLeaderChangeJSON(v)
-	case codec.ControlSnapshotHeader:
-		var v codec.SnapshotHeader
-		v, err = codec.ReadSnapshotHeader(r)
-		name, message = "SnapshotHeader", snapshotHeaderJSON(v)
-	case codec.ControlSnapshotFooter:
-		var v codec.SnapshotFooter
-		v, err = codec.ReadSnapshotFooter(r)
-		name, message = "SnapshotFooter", snapshotFooterJSON(v)
-	case codec.ControlKRaftVersion:
-		var v codec.KRaftVersion
-		v, err = codec.ReadKRaftVersion(r)
-		name, message = "KRaftVersion", kraftVersionJSON(v)
-	case codec.ControlKRaftVoters:
-		var v codec.KRaftVoters
-		v, err = codec.ReadKRaftVoters(r)
-		name, message = "KRaftVoters", newKRaftVotersJSON(v)
-	default:
+	m, ok := kraftMessages[kind]
+	if !ok {
 		return line, false
 	}
+	message, err := m.read(r)
 	if err != nil {
 		return line, false
 	}
@@ -44,7 +42,7 @@ func appendKRaft(line []byte, kind codec.ControlType, r codec.Record) (longer []
 	if err := jsonLines(&text).Encode(message); err != nil {
 		return line, false
 	}
-	line = append(append(line, ' '), name...)
+	line = append(append(line, ' '), m.name...)
 	return append(append(line, ' '), bytes.TrimSuffix(text.Bytes(), []byte("\n"))...), true
 }
 
