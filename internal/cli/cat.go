@@ -33,7 +33,8 @@ func newCat(e *env) *cobra.Command {
 		Short: "Write the records of partitions",
 		Long: "cat writes the data records of partitions, those of aborted transactions included, from where the\n" +
 			"log starts, as far as a checkpoint tells that. What is damaged is named on standard error and\n" +
-			"passed over, but for batches of which only the leader epoch is, and the exit status is 3 then. Where one cannot be read, the others are all the same.\n\n" +
+			"passed over, and the exit status is 3 then. A batch of which only the leader epoch is damaged is named,\n" +
+			"and its records are written. A partition that cannot be read does not keep the others from it.\n\n" +
 			"The layout of -f is a part of kcat's:\n" + layoutHelp + "\n" +
 			"Bytes are written as they are, and null as nothing: use -o json where that matters.",
 		Example: "  strata cat /var/lib/kafka/orders-0\n" +
