@@ -116,7 +116,7 @@ func plainly(err error) error {
 		reflect.String: "a string", reflect.Slice: "an array", reflect.Struct: "an object", reflect.Pointer: "an object",
 	}[wrong.Type.Kind()]
 	if due == "" {
-		due = "a whole number of " + wrong.Type.String()[len("int"):] + " bits"
+		due = fmt.Sprintf("a whole number of %d bits", wrong.Type.Bits())
 	}
 	return fmt.Errorf("%s is of the type %s, where %s is due", wrong.Field, wrong.Value, due)
 }

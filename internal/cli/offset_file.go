@@ -24,7 +24,7 @@ type target struct {
 
 // offsetFile is the file that kafka-delete-records takes.
 type offsetFile struct {
-	Version    *int `json:"version"` // 1, also where it is missing
+	Version    *int32 `json:"version"` // 1, also where it is missing
 	Partitions []struct {
 		Topic     string `json:"topic"`
 		Partition *int32 `json:"partition"`
