@@ -114,7 +114,10 @@ func (v *vector) unpacks() bool {
 }
 
 // toldLast reports whether v has the last offset for that of the largest timestamp.
-func (v *vector) toldLast() bool { return *v.ShallowOffsetOfMaxTimestamp == v.NextOffset-1 }
+func (v *vector) toldLast() bool { return has(v.ShallowOffsetOfMaxTimestamp, v.NextOffset-1) }
+
+// has reports whether a field is there, and has a value.
+func has(field *int64, want int64) bool { return field != nil && *field == want }
 
 // toldNewest reports whether v has the largest timestamp that it came with.
 func (v *vector) toldNewest() bool {
@@ -122,13 +125,13 @@ func (v *vector) toldNewest() bool {
 	for _, r := range v.input().records() {
 		newest = max(newest, r.Timestamp)
 	}
-	return *v.MaxTimestamp == newest
+	return has(v.MaxTimestamp, newest)
 }
 
 // toldOwn reports whether v has for it the offset that the first record with that timestamp gets.
 func (v *vector) toldOwn() bool {
-	i := slices.IndexFunc(v.input().records(), func(r codec.Record) bool { return r.Timestamp == *v.MaxTimestamp })
-	return i >= 0 && *v.ShallowOffsetOfMaxTimestamp == v.Offset+int64(i)
+	i := slices.IndexFunc(v.input().records(), func(r codec.Record) bool { return has(v.MaxTimestamp, r.Timestamp) })
+	return i >= 0 && has(v.ShallowOffsetOfMaxTimestamp, v.Offset+int64(i))
 }
 
 // keptTimes reports whether the records of v have the timestamps that they came with.

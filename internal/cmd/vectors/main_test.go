@@ -75,6 +75,28 @@ func TestSupersededIsExact(t *testing.T) {
 	require.Greater(t, changed, 400)
 }
 
+// TestSupersededWithoutTimes leaves the largest timestamp out of the answers: a line that lacks it is compared in what
+// it has, and no rule takes it for granted.
+func TestSupersededWithoutTimes(t *testing.T) {
+	lines := 0
+	for line := range strings.Lines(string(fixture.Vectors(t, "legacy.jsonl"))) {
+		var v vector
+		require.NoError(t, json.Unmarshal([]byte(line), &v))
+		if v.MaxTimestamp == nil || v.ShallowOffsetOfMaxTimestamp == nil {
+			continue
+		}
+		v.MaxTimestamp = nil
+		*v.ShallowOffsetOfMaxTimestamp += 3
+		differences := v.check()
+		reasons := supersededBy(&v, differences)
+		if answered(differences) {
+			require.Empty(t, reasons, "%s %s", v.Kafka, v.Name)
+			lines++
+		}
+	}
+	require.Greater(t, lines, 100)
+}
+
 // answered reports whether all differences are in the answer to an append, which both have taken.
 func answered(differences []error) bool {
 	answer := regexp.MustCompile(`^(next offset|in place|max timestamp|its offset|bytes) `)

@@ -31,7 +31,8 @@ var (
 var changes = []change{
 	{
 		"0.8 reads lz4 of magic 0 with the wrong header checksum only; later either is read",
-		only08, []string{"more than 0 records"},
+		only08,
+		[]string{"more than 0 records"},
 		func(v *vector) bool {
 			in := v.input()
 			return v.ReadError != "" && in.Magic == 0 && in.Attributes.Compression() == codec.LZ4
@@ -39,12 +40,14 @@ var changes = []change{
 	},
 	{
 		"0.8 counted a compressed set as one offset where the target was none, and left it compressed",
-		only08, []string{"bytes", "next offset", "in place"},
+		only08,
+		[]string{"bytes", "next offset", "in place"},
 		func(v *vector) bool { return v.unpacks() && v.NextOffset == v.Offset+1 },
 	},
 	{
 		"more than one batch in an append of wrappers or of magic 2 was accepted",
-		before28, []string{"where there may be one"},
+		before28,
+		[]string{"where there may be one"},
 		func(v *vector) bool {
 			in := v.input()
 			return v.Error == "" && in.batches > 1 && (in.Magic == 2 || in.packed())
@@ -52,44 +55,52 @@ var changes = []change{
 	},
 	{
 		"0.10.0 cannot read wrappers that hold another magic (KAFKA-4298)",
-		only0100, []string{"more than 0 records"},
+		only0100,
+		[]string{"more than 0 records"},
 		func(v *vector) bool { return v.ReadError != "" && v.input().holdsOtherMagic() },
 	},
 	{
 		"0.10.2 says of such a message in a wrapper that it has no timestamp type; later it has the wrapper's",
-		only0102, []string{"timestamp type"},
+		only0102,
+		[]string{"timestamp type"},
 		func(v *vector) bool { return v.Kind == "set" && v.input().holdsOtherMagic() },
 	},
 	{
 		"the checksum of a message in a wrapper was not verified, or its error was that of an invalid record",
-		before2, []string{"checksum"},
+		before2,
+		[]string{"checksum"},
 		func(v *vector) bool { return v.Kind == "validate" && v.input().holdsWrongChecksum() },
 	},
 	{
 		"before 0.11 log append time was given to the wrapper only, not to messages taken out of it",
-		before011, []string{"bytes"},
+		before011,
+		[]string{"bytes"},
 		func(v *vector) bool {
 			return v.wantsLogAppendTime() && v.unpacks() && v.keptTimes()
 		},
 	},
 	{
 		"before 0.11 a record without timestamp was refused where timestamps have a bound",
-		before011, []string{"want org.apache.kafka.common.errors.InvalidTimestampException"},
+		before011,
+		[]string{"want org.apache.kafka.common.errors.InvalidTimestampException"},
 		func(v *vector) bool { return v.MaxDiffMs < math.MaxInt64 && v.input().lacksTime() },
 	},
 	{
 		"up to 2.8 a client's log append time was refused also for a log with create time; now it is changed",
-		before3, []string{"want org.apache.kafka.common.errors.InvalidTimestampException"},
+		before3,
+		[]string{"want org.apache.kafka.common.errors.InvalidTimestampException"},
 		func(v *vector) bool { return !v.wantsLogAppendTime() && v.input().Attributes.LogAppendTime() },
 	},
 	{
 		"the last offset was that of the largest timestamp where there is none; now there is no such offset",
-		before3, []string{"its offset"},
-		func(v *vector) bool { return *v.MaxTimestamp < 0 && v.toldLast() },
+		before3,
+		[]string{"its offset"},
+		func(v *vector) bool { return has(v.MaxTimestamp, codec.NoTimestamp) && v.toldLast() },
 	},
 	{
 		"the offset of the largest timestamp was the record's own also in magic 2; now it is the last of the batch",
-		before3, []string{"its offset"},
+		before3,
+		[]string{"its offset"},
 		func(v *vector) bool {
 			return v.TargetMagic == 2 && !v.input().packed() && !v.wantsLogAppendTime() && v.toldOwn()
 		},
@@ -97,7 +108,8 @@ var changes = []change{
 	{
 		"0.10.2 told the last offset for log append time also of messages that it took out of a wrapper or gave " +
 			"another magic; now it is the first",
-		only0102, []string{"its offset"},
+		only0102,
+		[]string{"its offset"},
 		func(v *vector) bool {
 			in := v.input()
 			return v.wantsLogAppendTime() && (in.packed() || in.Magic != v.TargetMagic) && v.TargetCodec.Compression == codec.None && v.toldLast()
@@ -105,19 +117,22 @@ var changes = []change{
 	},
 	{
 		"0.10.2 told the largest timestamp of magic 1 also when it wrote magic 0",
-		only0102, []string{"max timestamp", "its offset"},
+		only0102,
+		[]string{"max timestamp", "its offset"},
 		func(v *vector) bool {
 			return v.input().Magic == 1 && v.TargetMagic == 0 && v.toldNewest() && v.toldOwn()
 		},
 	},
 	{
 		"0.11 accepted gaps between the offsets of a client's batch of magic 2",
-		only011, []string{"in the offsets"},
+		only011,
+		[]string{"in the offsets"},
 		func(v *vector) bool { return v.Error == "" && v.input().Magic == 2 && v.input().hasGaps() },
 	},
 	{
 		"0.11 could not convert records with headers down; now the headers are left out",
-		only011, []string{"no error"},
+		only011,
+		[]string{"no error"},
 		func(v *vector) bool { return v.Kind == "convert" && v.input().hasHeaders() },
 	},
 }
